@@ -1,0 +1,1 @@
+//! The medium: propagation, errors, channel access, airtime, capture.

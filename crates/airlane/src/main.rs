@@ -1,0 +1,3 @@
+//! airlane: many virtual machines share one network card.
+
+fn main() {}

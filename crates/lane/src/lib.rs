@@ -1,0 +1,1 @@
+//! What every card shares: VM-IDs, single-producer rings, the airtime dispatcher.

@@ -1,0 +1,1 @@
+//! The augmented NIC: virtual MACs, receive filter, keys, rates.

@@ -1,0 +1,1 @@
+//! Transports: vfio-user for cards, vhost-user for hwsim radios.

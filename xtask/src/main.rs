@@ -1,0 +1,3 @@
+//! Sets up what airlane runs on: a private QEMU, guest kernels and images.
+
+fn main() {}
