@@ -1,0 +1,170 @@
+//! A bounded single-producer single-consumer ring with a wake-up that is sent only when the
+//! consumer has said that it sleeps.
+//!
+//! The consumer drains the ring, calls [`Receiver::announce_sleep`], and may block only when that
+//! returns `true`; the producer's next push then calls the [`Wake`] once. So a busy lane costs no
+//! wake-ups at all (Crossbow's dynamic polling).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How the consumer is woken, for example by an eventfd. Called from the producer's thread.
+pub trait Wake: Send + Sync {
+    /// Wakes the consumer. Must not block.
+    fn wake(&self);
+}
+
+/// A consumer that polls and never needs waking (tests, benchmarks).
+pub struct NoWake;
+
+impl Wake for NoWake {
+    fn wake(&self) {}
+}
+
+struct Shared {
+    sleeping: AtomicBool,
+    wakes: AtomicU64,
+    wake: Arc<dyn Wake>,
+}
+
+/// The producer's end.
+pub struct Sender<T> {
+    ring: rtrb::Producer<T>,
+    shared: Arc<Shared>,
+}
+
+/// The consumer's end.
+pub struct Receiver<T> {
+    ring: rtrb::Consumer<T>,
+    shared: Arc<Shared>,
+}
+
+/// A ring of `capacity` items whose consumer is woken by `wake`.
+pub fn ring<T>(capacity: usize, wake: Arc<dyn Wake>) -> (Sender<T>, Receiver<T>) {
+    let (producer, consumer) = rtrb::RingBuffer::new(capacity);
+    let shared = Arc::new(Shared {
+        sleeping: AtomicBool::new(true),
+        wakes: AtomicU64::new(0),
+        wake,
+    });
+    let sender = Sender {
+        ring: producer,
+        shared: Arc::clone(&shared),
+    };
+    let receiver = Receiver {
+        ring: consumer,
+        shared,
+    };
+    (sender, receiver)
+}
+
+impl<T> Sender<T> {
+    /// Appends `item`; gives it back when the ring is full.
+    pub fn push(&mut self, item: T) -> Result<(), T> {
+        self.ring
+            .push(item)
+            .map_err(|rtrb::PushError::Full(item)| item)?;
+        self.wake_sleeper();
+        Ok(())
+    }
+
+    /// How many items still fit.
+    pub fn free(&self) -> usize {
+        self.ring.slots()
+    }
+
+    /// True once the consumer's end is gone: nothing pushed will ever be read.
+    pub fn is_abandoned(&self) -> bool {
+        self.ring.is_abandoned()
+    }
+
+    fn wake_sleeper(&self) {
+        std::sync::atomic::fence(Ordering::SeqCst);
+        if self.shared.sleeping.load(Ordering::Relaxed)
+            && self.shared.sleeping.swap(false, Ordering::SeqCst)
+        {
+            self.shared.wakes.fetch_add(1, Ordering::Relaxed);
+            self.shared.wake.wake();
+        }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.shared.wake.wake();
+    }
+}
+
+impl<T> Receiver<T> {
+    /// The oldest item, if any.
+    pub fn pop(&mut self) -> Option<T> {
+        self.ring.pop().ok()
+    }
+
+    /// How many items wait.
+    pub fn len(&self) -> usize {
+        self.ring.slots()
+    }
+
+    /// True when nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// True once the producer's end is gone and the ring will fill no more.
+    pub fn is_abandoned(&self) -> bool {
+        self.ring.is_abandoned()
+    }
+
+    /// Says that the consumer is about to sleep. `false`: an item has come meanwhile, do not sleep.
+    pub fn announce_sleep(&self) -> bool {
+        self.shared.sleeping.store(true, Ordering::SeqCst);
+        std::sync::atomic::fence(Ordering::SeqCst);
+        if self.ring.is_empty() {
+            return true;
+        }
+        self.shared.sleeping.store(false, Ordering::SeqCst);
+        false
+    }
+
+    /// How many times the producer had to wake this consumer.
+    pub fn wakes(&self) -> u64 {
+        self.shared.wakes.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_come_out_in_order_and_a_full_ring_gives_the_item_back() {
+        let (mut tx, mut rx) = ring(2, Arc::new(NoWake));
+        assert_eq!(tx.push(1), Ok(()));
+        assert_eq!(tx.push(2), Ok(()));
+        assert_eq!(tx.push(3), Err(3));
+        assert_eq!((rx.pop(), rx.pop(), rx.pop()), (Some(1), Some(2), None));
+    }
+
+    #[test]
+    fn only_a_sleeping_consumer_is_woken() {
+        let (mut tx, mut rx) = ring(8, Arc::new(NoWake));
+        assert!(rx.announce_sleep());
+        for item in 0..4 {
+            assert_eq!(tx.push(item), Ok(()));
+        }
+        assert_eq!(rx.wakes(), 1);
+        assert!(!rx.announce_sleep(), "items wait: no sleep");
+        while rx.pop().is_some() {}
+        assert!(rx.announce_sleep());
+        assert_eq!(tx.push(9), Ok(()));
+        assert_eq!(rx.wakes(), 2);
+    }
+
+    #[test]
+    fn a_dropped_end_is_seen_by_the_other() {
+        let (tx, rx) = ring::<u8>(1, Arc::new(NoWake));
+        drop(tx);
+        assert!(rx.is_abandoned());
+    }
+}

@@ -1,0 +1,155 @@
+//! Channels (IEEE 802.11-2020 17.3.8.4, 15.4.4.3, 19.3.15).
+
+use std::fmt;
+
+/// A frequency band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Band {
+    /// 2.4 GHz: DSSS and ERP.
+    Ghz2,
+    /// 5 GHz: OFDM.
+    Ghz5,
+}
+
+/// How wide a channel is, and on which side of the primary 20 MHz the second half lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Width {
+    /// 20 MHz.
+    #[default]
+    Mhz20,
+    /// 40 MHz, secondary channel above.
+    Mhz40Above,
+    /// 40 MHz, secondary channel below.
+    Mhz40Below,
+}
+
+/// A radio channel: its primary 20 MHz number within a band, and its width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Channel {
+    band: Band,
+    number: u8,
+    width: Width,
+}
+
+/// A number or frequency that is no channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChannelError {
+    /// No such number in the band.
+    #[error("{1} is not a {0} channel: 2.4 GHz has 1 to 14, 5 GHz has 7 to 196")]
+    Number(Band, u16),
+    /// No such frequency.
+    #[error("{0} MHz is not the centre of a 20 MHz channel in 2.4 or 5 GHz")]
+    Frequency(u32),
+}
+
+impl Channel {
+    /// The 20 MHz channel `number` of `band`.
+    pub fn new(band: Band, number: u16) -> Result<Self, ChannelError> {
+        let valid = match band {
+            Band::Ghz2 => (1..=14).contains(&number),
+            Band::Ghz5 => (7..=196).contains(&number),
+        };
+        match u8::try_from(number) {
+            Ok(number) if valid => Ok(Self {
+                band,
+                number,
+                width: Width::Mhz20,
+            }),
+            _ => Err(ChannelError::Number(band, number)),
+        }
+    }
+
+    /// The 20 MHz channel whose centre is at `mhz`.
+    pub fn from_frequency(mhz: u32) -> Result<Self, ChannelError> {
+        let error = ChannelError::Frequency(mhz);
+        let (band, number) = match mhz {
+            2484 => (Band::Ghz2, 14),
+            2412..=2472 if mhz % 5 == 2 => (Band::Ghz2, (mhz - 2407) / 5),
+            5035..=5980 if mhz.is_multiple_of(5) => (Band::Ghz5, (mhz - 5000) / 5),
+            _ => return Err(error),
+        };
+        Self::new(band, number as u16).map_err(|_| error)
+    }
+
+    /// The same primary channel at another width.
+    pub const fn with_width(self, width: Width) -> Self {
+        Self { width, ..self }
+    }
+
+    /// Its band.
+    pub const fn band(self) -> Band {
+        self.band
+    }
+
+    /// Its primary channel number.
+    pub const fn number(self) -> u8 {
+        self.number
+    }
+
+    /// Its width.
+    pub const fn width(self) -> Width {
+        self.width
+    }
+
+    /// Centre of the primary 20 MHz, in MHz.
+    pub const fn frequency(self) -> u32 {
+        match (self.band, self.number) {
+            (Band::Ghz2, 14) => 2484,
+            (Band::Ghz2, number) => 2407 + 5 * number as u32,
+            (Band::Ghz5, number) => 5000 + 5 * number as u32,
+        }
+    }
+
+    /// The primary 20 MHz alone: what two radios must share to hear each other's beacons.
+    pub const fn primary(self) -> Self {
+        self.with_width(Width::Mhz20)
+    }
+}
+
+impl fmt::Display for Band {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ghz2 => "2.4 GHz",
+            Self::Ghz5 => "5 GHz",
+        })
+    }
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let suffix = match self.width {
+            Width::Mhz20 => "",
+            Width::Mhz40Above => "+",
+            Width::Mhz40Below => "-",
+        };
+        write!(f, "{}{suffix} ({} MHz)", self.number, self.frequency())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_frequencies_agree() {
+        for (band, number, mhz) in [
+            (Band::Ghz2, 1, 2412),
+            (Band::Ghz2, 13, 2472),
+            (Band::Ghz2, 14, 2484),
+            (Band::Ghz5, 36, 5180),
+            (Band::Ghz5, 165, 5825),
+        ] {
+            let channel = Channel::new(band, number).unwrap();
+            assert_eq!(channel.frequency(), mhz);
+            assert_eq!(Channel::from_frequency(mhz), Ok(channel));
+        }
+    }
+
+    #[test]
+    fn what_is_no_channel_is_refused() {
+        assert!(Channel::new(Band::Ghz2, 15).is_err());
+        assert!(Channel::new(Band::Ghz5, 300).is_err());
+        assert!(Channel::from_frequency(5181).is_err());
+        assert!(Channel::from_frequency(0).is_err());
+    }
+}
