@@ -1,0 +1,105 @@
+//! `setup.json`, by which the `airlane` program finds what was set up. The fields: `guest/README.md`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::accel::Accel;
+use super::boot;
+use super::cache::{Artefact, Cache};
+use super::image;
+use super::kernel::Kernel;
+use super::qemu::Qemu;
+use super::tree::Tree;
+
+/// The file's content.
+#[derive(Serialize)]
+pub struct Manifest {
+    qemu: Program,
+    accel: &'static str,
+    machine: &'static str,
+    cpu: &'static str,
+    cmdline: &'static str,
+    kernels: Vec<KernelEntry>,
+    images: Images,
+    tshark: Option<Program>,
+}
+
+#[derive(Serialize)]
+struct Program {
+    argv: Vec<String>,
+    version: String,
+}
+
+#[derive(Serialize)]
+struct KernelEntry {
+    version: &'static str,
+    release: String,
+    image: PathBuf,
+    bzimage: PathBuf,
+    modules: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Images {
+    base: PathBuf,
+}
+
+impl Manifest {
+    /// Describes what the cache holds.
+    pub fn new(
+        qemu: &Qemu,
+        accel: Accel,
+        kernels: &[Kernel],
+        base: &Artefact,
+        tshark: Option<&Artefact>,
+    ) -> Result<Self> {
+        Ok(Self {
+            qemu: Program {
+                argv: qemu.argv.clone(),
+                version: qemu.version.clone(),
+            },
+            accel: accel.name(),
+            machine: boot::MACHINE,
+            cpu: boot::CPU,
+            cmdline: boot::CMDLINE,
+            kernels: kernels.iter().map(kernel).collect(),
+            images: Images {
+                base: image::base(base),
+            },
+            tshark: tshark.map(program).transpose()?,
+        })
+    }
+
+    /// Puts it into the cache folder, in one piece.
+    pub fn write(&self, cache: &Cache) -> Result<PathBuf> {
+        let path = cache.root().join("setup.json");
+        let text =
+            serde_json::to_string_pretty(self).context("paths in the cache must be UTF-8")?;
+        let partial = cache.root().join("partial/setup.json");
+        fs::write(&partial, text + "\n")
+            .and_then(|()| fs::rename(&partial, &path))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+}
+
+fn kernel(kernel: &Kernel) -> KernelEntry {
+    KernelEntry {
+        version: kernel.version,
+        release: kernel.release().to_owned(),
+        image: kernel.image(),
+        bzimage: kernel.bzimage(),
+        modules: kernel.modules(),
+    }
+}
+
+fn program(tshark: &Artefact) -> Result<Program> {
+    let argv = Tree::new(&tshark.path).argv("tshark")?;
+    Ok(Program {
+        argv,
+        version: tshark.version.clone(),
+    })
+}
