@@ -1,1 +1,17 @@
-//! Transports: vfio-user for cards, vhost-user for hwsim radios.
+//! Transports between virtual machines and airlane: vfio-user for cards ([`VfioUserServer`]),
+//! vhost-user for `mac80211_hwsim` radios, and the eventfds that wake threads.
+//!
+//! Thin on purpose: nothing here decides anything about Wi-Fi. This is the only crate that may
+//! contain unsafe code: one block, which borrows an eventfd.
+
+#![deny(unsafe_op_in_unsafe_fn)]
+#![warn(missing_docs)]
+
+mod socket;
+pub mod vfio;
+mod wake;
+
+pub use socket::SocketError;
+pub use vfio::{Counters, Ended, Malformed, PciDevice, VfioUserError, VfioUserServer};
+pub use vmm_sys_util::eventfd::EventFd;
+pub use wake::EventWake;

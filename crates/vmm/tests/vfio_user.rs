@@ -1,0 +1,420 @@
+//! A toy card behind the vfio-user server, used by the `vfio_user` crate's client and by bytes that
+//! no client would send.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use airlane_dma::Memory;
+use airlane_vmm::{Counters, Ended, EventFd, PciDevice, VfioUserError, VfioUserServer};
+use vfio_user::Client;
+
+/// BAR 0 is 4 KiB of bytes. A write to 0x10 copies the guest's word at that address to 0x20 by
+/// DMA and raises MSI; a write to 0x30 drives INTx.
+struct Toy {
+    memory: Memory,
+    registers: [u8; 4096],
+    log: Vec<(u64, u32)>,
+    msi: bool,
+    intx: bool,
+    resets: u32,
+    polls: u32,
+}
+
+impl Toy {
+    fn new() -> Self {
+        Self {
+            memory: Memory::new(),
+            registers: [0; 4096],
+            log: Vec::new(),
+            msi: false,
+            intx: false,
+            resets: 0,
+            polls: 0,
+        }
+    }
+}
+
+impl PciDevice for Toy {
+    fn config_read(&mut self, offset: u64, data: &mut [u8]) {
+        let identity = [0x86, 0x80, 0x36, 0x42];
+        for (at, byte) in data.iter_mut().enumerate() {
+            *byte = identity.get(offset as usize + at).copied().unwrap_or(0);
+        }
+    }
+    fn config_write(&mut self, _offset: u64, _data: &[u8]) {}
+    fn bar_size(&self, bar: u8) -> u64 {
+        if bar == 0 { 4096 } else { 0 }
+    }
+    fn bar_read(&mut self, _bar: u8, offset: u64, data: &mut [u8]) {
+        let at = offset as usize;
+        data.copy_from_slice(&self.registers[at..at + data.len()]);
+    }
+    fn bar_write(&mut self, _bar: u8, offset: u64, data: &[u8]) {
+        let at = offset as usize;
+        self.registers[at..at + data.len()].copy_from_slice(data);
+        let word = u32::from_ne_bytes(data.try_into().unwrap_or_default());
+        self.log.push((offset, word));
+        match offset {
+            0x10 => {
+                let value = self.memory.read_u32(word.into()).unwrap_or(0xdead);
+                self.registers[0x20..0x24].copy_from_slice(&value.to_ne_bytes());
+                let _ = self.memory.write_u32(u64::from(word) + 4, !value);
+                self.msi = true;
+            }
+            0x30 => self.intx = word != 0,
+            _ => {}
+        }
+    }
+    fn memory(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+    fn reset(&mut self) {
+        self.resets += 1;
+    }
+    fn poll(&mut self) {
+        self.polls += 1;
+    }
+    fn take_msi(&mut self) -> bool {
+        std::mem::take(&mut self.msi)
+    }
+    fn intx_level(&self) -> bool {
+        self.intx
+    }
+    fn wants_poll_before_sleep(&mut self) -> bool {
+        false
+    }
+}
+
+type Outcome = (Result<Ended, VfioUserError>, Counters, Toy);
+
+struct Served {
+    path: PathBuf,
+    wake: EventFd,
+    stop: EventFd,
+    thread: JoinHandle<Vec<Outcome>>,
+}
+
+fn event() -> EventFd {
+    EventFd::new(libc::EFD_NONBLOCK).unwrap()
+}
+
+/// Serves `clients` clients one after another on a thread, each with a fresh card.
+fn serve(name: &str, clients: usize) -> Served {
+    let file = format!("airlane-vfio-{}-{name}", std::process::id());
+    let path = std::env::temp_dir().join(file);
+    let (wake, stop) = (event(), event());
+    let (wake2, stop2) = (wake.try_clone().unwrap(), stop.try_clone().unwrap());
+    let mut server = VfioUserServer::bind(&path).unwrap();
+    let thread = std::thread::spawn(move || {
+        let mut outcomes = Vec::new();
+        for _ in 0..clients {
+            let mut toy = Toy::new();
+            let ended = server.serve(&mut toy, &wake2, &stop2);
+            outcomes.push((ended, *server.counters(), toy));
+        }
+        outcomes
+    });
+    Served {
+        path,
+        wake,
+        stop,
+        thread,
+    }
+}
+
+fn wait_for(event: &EventFd) -> bool {
+    for _ in 0..400 {
+        if event.read().is_ok() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    false
+}
+
+fn memfd(size: u64) -> File {
+    let fd = rustix::fs::memfd_create("guest", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    let file = File::from(fd);
+    file.set_len(size).unwrap();
+    file
+}
+
+fn message(id: u16, command: u16, flags: u32, body: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bytes.extend(id.to_ne_bytes());
+    bytes.extend(command.to_ne_bytes());
+    bytes.extend((16 + body.len() as u32).to_ne_bytes());
+    bytes.extend(flags.to_ne_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(body);
+    bytes
+}
+
+fn version() -> Vec<u8> {
+    message(0, 1, 0, &[0, 0, 0, 0])
+}
+
+fn access(offset: u64, region: u32, count: u32, data: &[u8]) -> Vec<u8> {
+    let mut body = offset.to_ne_bytes().to_vec();
+    body.extend(region.to_ne_bytes());
+    body.extend(count.to_ne_bytes());
+    body.extend(data);
+    body
+}
+
+fn reply(stream: &mut UnixStream) -> (u16, u32, u32, Vec<u8>) {
+    let mut header = [0; 16];
+    stream.read_exact(&mut header).unwrap();
+    let word = |at: usize| u32::from_ne_bytes(header[at..at + 4].try_into().unwrap());
+    let mut body = vec![0; word(4) as usize - 16];
+    stream.read_exact(&mut body).unwrap();
+    let id = u16::from_ne_bytes([header[0], header[1]]);
+    (id, word(8), word(12), body)
+}
+
+#[test]
+fn the_client_reads_writes_maps_and_is_interrupted() {
+    let served = serve("client", 1);
+    let mut client = Client::new(&served.path).unwrap();
+    assert_eq!(client.region(0).unwrap().size, 4096);
+    assert_eq!(client.region(7).unwrap().size, 256);
+    assert_eq!(client.region(1).unwrap().size, 0);
+    let mut identity = [0; 4];
+    client.region_read(7, 0, &mut identity).unwrap();
+    assert_eq!(identity, [0x86, 0x80, 0x36, 0x42]);
+
+    let guest = memfd(0x3000);
+    guest
+        .write_all_at(&0x1234_5678u32.to_ne_bytes(), 0x1100)
+        .unwrap();
+    client
+        .dma_map(0x1000, 0x8000_0000, 0x2000, guest.as_raw_fd())
+        .unwrap();
+    let msi = event();
+    client
+        .set_irqs(1, 4 | 32, 0, 1, &[msi.as_raw_fd()])
+        .unwrap();
+    client
+        .region_write(0, 0x10, &0x8000_0100u32.to_ne_bytes())
+        .unwrap();
+    assert!(wait_for(&msi), "MSI arrives at the eventfd");
+    let mut copied = [0; 4];
+    client.region_read(0, 0x20, &mut copied).unwrap();
+    assert_eq!(u32::from_ne_bytes(copied), 0x1234_5678, "read by DMA");
+    let mut written = [0; 4];
+    guest.read_exact_at(&mut written, 0x1104).unwrap();
+    assert_eq!(u32::from_ne_bytes(written), !0x1234_5678, "written by DMA");
+
+    client.reset().unwrap();
+    client.dma_unmap(0x8000_0000, 0x2000).unwrap();
+    client
+        .region_write(0, 0x10, &0x8000_0100u32.to_ne_bytes())
+        .unwrap();
+    client.region_read(0, 0x20, &mut copied).unwrap();
+    assert_eq!(
+        u32::from_ne_bytes(copied),
+        0xdead,
+        "unmapped memory is out of reach"
+    );
+    drop(client);
+    let (ended, counters, toy) = served.thread.join().unwrap().remove(0);
+    assert_eq!(ended.unwrap(), Ended::Disconnected);
+    assert_eq!((counters.maps, counters.unmaps, counters.resets), (1, 1, 1));
+    assert_eq!((counters.interrupts, counters.malformed), (2, 0));
+    assert_eq!((toy.resets, toy.memory.faults()), (1, 2));
+    assert!(
+        !served.path.exists(),
+        "the socket file goes with the server"
+    );
+}
+
+#[test]
+fn posted_writes_are_drained_in_one_batch_and_in_order() {
+    let served = serve("posted", 1);
+    let mut stream = UnixStream::connect(&served.path).unwrap();
+    stream.write_all(&version()).unwrap();
+    reply(&mut stream);
+    let mut bytes = Vec::new();
+    for value in 0..100u32 {
+        let body = access(0x40, 0, 4, &value.to_ne_bytes());
+        bytes.extend(message(1, 10, 16, &body));
+    }
+    let mut multi = 2u64.to_ne_bytes().to_vec();
+    for value in [100u32, 101] {
+        multi.extend(access(0x44, 0, 4, &value.to_ne_bytes()));
+        multi.extend([0; 4]);
+    }
+    bytes.extend(message(2, 15, 16, &multi));
+    bytes.extend(message(3, 9, 0, &access(0x44, 0, 4, &[])));
+    stream.write_all(&bytes).unwrap();
+    let (id, flags, _, body) = reply(&mut stream);
+    assert_eq!((id, flags), (3, 1), "only the read is answered");
+    assert_eq!(&body[16..], 101u32.to_ne_bytes());
+    drop(stream);
+    let (ended, counters, toy) = served.thread.join().unwrap().remove(0);
+    assert_eq!(ended.unwrap(), Ended::Disconnected);
+    let values: Vec<u32> = toy.log.iter().map(|&(_, value)| value).collect();
+    assert_eq!(values, (0..102).collect::<Vec<_>>());
+    assert_eq!((counters.messages, counters.writes), (103, 102));
+    assert!(counters.batches <= 3, "{} batches", counters.batches);
+}
+
+#[test]
+fn a_message_may_arrive_byte_by_byte() {
+    let served = serve("bytes", 1);
+    let mut stream = UnixStream::connect(&served.path).unwrap();
+    let body = access(0x40, 0, 4, &[1, 2, 3, 4]);
+    for byte in [version(), message(7, 10, 0, &body)].concat() {
+        stream.write_all(&[byte]).unwrap();
+    }
+    reply(&mut stream);
+    assert_eq!(reply(&mut stream).0, 7);
+    drop(stream);
+    assert_eq!(served.thread.join().unwrap()[0].2.log.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_and_the_stream_goes_on() {
+    let served = serve("refused", 1);
+    let mut stream = UnixStream::connect(&served.path).unwrap();
+    stream.write_all(&version()).unwrap();
+    reply(&mut stream);
+    let refusals: &[(u16, Vec<u8>, i32)] = &[
+        (99, vec![1; 100], libc::ENOTSUP),
+        (9, access(0, 9, 4, &[]), libc::EINVAL),
+        (9, access(0xffe, 0, 4, &[]), libc::EINVAL),
+        (9, access(u64::MAX, 0, 4, &[]), libc::EINVAL),
+        (10, access(0, 1, 1, &[0]), libc::EINVAL),
+        (
+            5,
+            [32u32, 0, 9, 0, 0, 0, 0, 0].map(u32::to_ne_bytes).concat(),
+            libc::EINVAL,
+        ),
+        (
+            7,
+            [16u32, 0, 5, 0].map(u32::to_ne_bytes).concat(),
+            libc::EINVAL,
+        ),
+        (
+            8,
+            [20u32, 4 | 32, 1, 0, 2].map(u32::to_ne_bytes).concat(),
+            libc::EINVAL,
+        ),
+        (
+            8,
+            [20u32, 1 | 32, 1, u32::MAX, 1]
+                .map(u32::to_ne_bytes)
+                .concat(),
+            libc::EINVAL,
+        ),
+        (
+            3,
+            [0u64, 0x1000, 0x1000].map(u64::to_ne_bytes).concat(),
+            libc::EINVAL,
+        ),
+    ];
+    for (id, (command, body, errno)) in refusals.iter().enumerate() {
+        stream
+            .write_all(&message(id as u16, *command, 0, body))
+            .unwrap();
+        let (answered, flags, error, _) = reply(&mut stream);
+        assert_eq!(
+            (answered, flags, error as i32),
+            (id as u16, 0x21, *errno),
+            "{command}"
+        );
+    }
+    drop(stream);
+    let counters = served.thread.join().unwrap()[0].1;
+    assert_eq!(
+        (counters.refused, counters.malformed),
+        (refusals.len() as u64, 0)
+    );
+}
+
+#[test]
+fn malformed_bytes_close_the_connection_and_the_next_client_is_served() {
+    let served = serve("malformed", 3);
+    for bytes in [
+        vec![0xff; 64],
+        [version(), message(1, 10, 0, &[0; 8])].concat(),
+    ] {
+        let mut stream = UnixStream::connect(&served.path).unwrap();
+        stream.write_all(&bytes).unwrap();
+        let mut rest = Vec::new();
+        // The kernel may report the unread rest of our bytes as a reset.
+        let _ = stream.read_to_end(&mut rest);
+    }
+    drop(Client::new(&served.path).unwrap());
+    let outcomes = served.thread.join().unwrap();
+    assert!(matches!(
+        outcomes[0].0,
+        Err(VfioUserError::Malformed { .. })
+    ));
+    assert!(matches!(
+        outcomes[1].0,
+        Err(VfioUserError::Malformed { .. })
+    ));
+    assert!(matches!(outcomes[2].0, Ok(Ended::Disconnected)));
+    assert_eq!((outcomes[2].1.malformed, outcomes[2].1.connections), (2, 3));
+}
+
+#[test]
+fn intx_signals_once_until_it_is_unmasked() {
+    let served = serve("intx", 1);
+    let mut client = Client::new(&served.path).unwrap();
+    let line = event();
+    client
+        .set_irqs(0, 4 | 32, 0, 1, &[line.as_raw_fd()])
+        .unwrap();
+    client.region_write(0, 0x30, &1u32.to_ne_bytes()).unwrap();
+    assert!(wait_for(&line));
+    client.region_write(0, 0x40, &1u32.to_ne_bytes()).unwrap();
+    client.set_irqs(0, 1 | 16, 0, 1, &[]).unwrap();
+    assert!(wait_for(&line), "still driven: signals again when unmasked");
+    client.region_write(0, 0x30, &0u32.to_ne_bytes()).unwrap();
+    client.set_irqs(0, 1 | 16, 0, 1, &[]).unwrap();
+    drop(client);
+    let counters = served.thread.join().unwrap()[0].1;
+    assert_eq!(counters.interrupts, 2);
+    assert!(line.read().is_err(), "no longer driven: no third signal");
+}
+
+#[test]
+fn the_radio_wakes_the_lane_and_stop_ends_it() {
+    let served = serve("stop", 1);
+    let client = Client::new(&served.path).unwrap();
+    served.wake.write(1).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(served.wake.read().is_err(), "the wake-up was consumed");
+    served.stop.write(1).unwrap();
+    let (ended, _, toy) = served.thread.join().unwrap().remove(0);
+    assert_eq!(ended.unwrap(), Ended::Stopped);
+    assert!(toy.polls > 0);
+    drop(client);
+}
+
+#[test]
+fn a_client_that_asks_and_never_reads_stops_only_itself() {
+    let served = serve("flood", 1);
+    let mut stream = UnixStream::connect(&served.path).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    stream.write_all(&version()).unwrap();
+    let ask = message(1, 9, 0, &access(0, 0, 4096, &[])).repeat(64);
+    for _ in 0..2000 {
+        let _ = stream.write(&ask);
+    }
+    served.stop.write(1).unwrap();
+    let outcome = served.thread.join().unwrap().remove(0).0;
+    // A write that the socket cut short leaves a broken message: either end is right, hanging is not.
+    assert!(matches!(
+        outcome,
+        Ok(Ended::Stopped) | Err(VfioUserError::Malformed { .. })
+    ));
+}
