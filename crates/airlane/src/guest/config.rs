@@ -1,0 +1,162 @@
+//! The configuration files that guests get: `vm.conf` for our scripts, `hostapdN.conf` and
+//! `wpa_supplicant.conf` for the programs. What may stand in them was checked with the scenario.
+
+use crate::scenario::{ACCESS_POINT_VM, AccessPoint, Scenario, Vm};
+use airlane_wlan::Band;
+
+/// A file of an overlay: its path without the leading slash, and its content.
+pub type File = (String, Vec<u8>);
+
+/// The files of a VM that joins a network.
+pub fn station(scenario: &Scenario, vm: &Vm) -> Vec<File> {
+    let conf = format!(
+        "NAME={}\nROLE=station\nCOUNTRY={}\n",
+        vm.name, scenario.air.country
+    );
+    let supplicant = scenario
+        .network_of(vm)
+        .map(|network| wpa_supplicant(&scenario.air.country, network, vm.passphrase.as_deref()));
+    vec![
+        file("etc/airlane/vm.conf", conf),
+        file(
+            "etc/airlane/wpa_supplicant.conf",
+            supplicant.unwrap_or_default(),
+        ),
+    ]
+}
+
+/// The files of the VM that runs all access points.
+pub fn access_points(scenario: &Scenario) -> Vec<File> {
+    let mut conf = format!(
+        "NAME={ACCESS_POINT_VM}\nROLE=access-point\nCOUNTRY={}\nRADIOS={}\n",
+        scenario.air.country,
+        scenario.access_points.len()
+    );
+    let mut files = Vec::new();
+    for (index, ap) in scenario.access_points.iter().enumerate() {
+        conf += &format!(
+            "AP{index}_NAME={}\nAP{index}_MAC={}\nAP{index}_ADDRESS={}\n",
+            ap.name, ap.bssid, ap.subnet
+        );
+        let content = hostapd(&scenario.air.country, index, ap);
+        files.push(file(&format!("etc/airlane/hostapd{index}.conf"), content));
+    }
+    files.push(file("etc/airlane/vm.conf", conf));
+    files
+}
+
+fn file(path: &str, content: String) -> File {
+    (path.to_owned(), content.into_bytes())
+}
+
+/// hostapd takes the last of two lines with the same key, so the scenario's lines win.
+fn hostapd(country: &str, index: usize, ap: &AccessPoint) -> String {
+    let mode = match ap.channel.band() {
+        Band::Ghz2 => "g",
+        Band::Ghz5 => "a",
+    };
+    let mut lines = vec![
+        format!("interface=wlan{index}"),
+        "driver=nl80211".to_owned(),
+        "ctrl_interface=/run/hostapd".to_owned(),
+        format!("country_code={country}"),
+        format!("ssid={}", ap.ssid),
+        format!("hw_mode={mode}"),
+        format!("channel={}", ap.channel.number()),
+    ];
+    if let Some(passphrase) = &ap.passphrase {
+        lines.extend(["wpa=2", "wpa_key_mgmt=WPA-PSK", "rsn_pairwise=CCMP"].map(str::to_owned));
+        lines.push(format!("wpa_passphrase={passphrase}"));
+    }
+    lines.extend(ap.hostapd.iter().cloned());
+    lines.join("\n") + "\n"
+}
+
+fn wpa_supplicant(country: &str, network: &AccessPoint, passphrase: Option<&str>) -> String {
+    let key = match passphrase {
+        Some(passphrase) => format!("key_mgmt=WPA-PSK\n\tpsk=\"{passphrase}\""),
+        None => "key_mgmt=NONE".to_owned(),
+    };
+    format!(
+        "ctrl_interface=/run/wpa_supplicant\ncountry={country}\nnetwork={{\n\tssid=\"{}\"\n\t{key}\n}}\n",
+        network.ssid
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn scenario() -> Scenario {
+        let text = r#"
+            [[access_point]]
+            name = "corp"
+            channel = 36
+            passphrase = "a passphrase"
+            address = "192.168.1.1/24"
+            hostapd = ["wmm_enabled=0"]
+            [[access_point]]
+            name = "open"
+            channel = 6
+            address = "192.168.2.1/24"
+            [[vm]]
+            name = "it"
+            join = "corp"
+            [[vm]]
+            name = "guest"
+            join = "open"
+        "#;
+        Scenario::parse(Path::new("s.toml"), text).unwrap()
+    }
+
+    fn content(files: &[File], path: &str) -> String {
+        let found = files.iter().find(|(name, _)| name == path);
+        String::from_utf8(found.unwrap().1.clone()).unwrap()
+    }
+
+    #[test]
+    fn the_access_point_vm_gets_one_hostapd_file_for_each_radio() {
+        let files = access_points(&scenario());
+        let vm = content(&files, "etc/airlane/vm.conf");
+        assert!(
+            vm.contains("RADIOS=2") && vm.contains("AP1_ADDRESS=192.168.2.1/24"),
+            "{vm}"
+        );
+        let corp = content(&files, "etc/airlane/hostapd0.conf");
+        assert!(
+            corp.contains("interface=wlan0\n") && corp.contains("hw_mode=a\nchannel=36\n"),
+            "{corp}"
+        );
+        assert!(
+            corp.ends_with("wpa_passphrase=a passphrase\nwmm_enabled=0\n"),
+            "{corp}"
+        );
+        let open = content(&files, "etc/airlane/hostapd1.conf");
+        assert!(
+            open.contains("hw_mode=g\nchannel=6\n") && !open.contains("wpa"),
+            "{open}"
+        );
+    }
+
+    #[test]
+    fn a_station_gets_its_own_network_and_key() {
+        let scenario = scenario();
+        let corp = content(
+            &station(&scenario, &scenario.vms[0]),
+            "etc/airlane/wpa_supplicant.conf",
+        );
+        assert!(
+            corp.contains("ssid=\"corp\"") && corp.contains("psk=\"a passphrase\""),
+            "{corp}"
+        );
+        let open = content(
+            &station(&scenario, &scenario.vms[1]),
+            "etc/airlane/wpa_supplicant.conf",
+        );
+        assert!(
+            open.contains("key_mgmt=NONE") && !open.contains("psk"),
+            "{open}"
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! A guest's console log: its last lines for people, and the lines that no healthy run has.
+
+use std::path::Path;
+
+/// Phrases of the kernel and of the card's drivers that tell of a fault, in small letters.
+const FAULTS: [&str; 21] = [
+    "warning: cpu",
+    "------------[ cut here ]",
+    "bug:",
+    "kernel panic",
+    "oops:",
+    "call trace:",
+    "general protection fault",
+    "unable to handle",
+    "microcode sw error",
+    "hardware error",
+    "hcmd skipped",
+    "time out after",
+    "timed out after",
+    "failed to start rt ucode",
+    "failed to run init ucode",
+    "failed to load firmware",
+    "on-chip dma error",
+    "restarting adapter",
+    "hardware became unavailable",
+    "error sending reply_",
+    "invalid eeprom",
+];
+
+/// One bad line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Counted from 1.
+    pub line: usize,
+    /// The line itself.
+    pub text: String,
+}
+
+/// The content of a log, lossily; empty when there is none.
+pub fn read(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The last `count` lines that are not empty.
+pub fn tail(log: &str, count: usize) -> Vec<&str> {
+    let lines: Vec<&str> = log
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
+    lines
+        .get(lines.len().saturating_sub(count)..)
+        .unwrap_or_default()
+        .to_vec()
+}
+
+/// All bad lines.
+pub fn faults(log: &str) -> Vec<Fault> {
+    let numbered = log.lines().enumerate();
+    let bad = numbered.filter(|(_, line)| is_fault(line));
+    bad.map(|(index, line)| Fault {
+        line: index + 1,
+        text: line.trim().to_owned(),
+    })
+    .collect()
+}
+
+fn is_fault(line: &str) -> bool {
+    let line = line.to_lowercase();
+    let stuck = line.contains("queue") && line.contains("stuck");
+    stuck || FAULTS.iter().any(|phrase| line.contains(phrase))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_fault_is_found() {
+        for line in [
+            "[ 1.0] WARNING: CPU: 0 PID: 1 at drivers/net/wireless/x.c:10 f+0x1/0x2",
+            "[ 1.0] BUG: kernel NULL pointer dereference, address: 0",
+            "[ 1.0] iwlwifi 0000:00:03.0: Microcode SW error detected. Restarting 0x2000000.",
+            "[ 1.0] iwlwifi 0000:00:03.0: Error sending REPLY_RXON: time out after 2000ms.",
+            "[ 1.0] iwlwifi 0000:00:03.0: HCMD skipped: index (1) 2 3",
+            "[ 1.0] iwlwifi 0000:00:03.0: Queue 4 is active on fifo 1 and stuck for 10000 ms.",
+            "[ 1.0] ieee80211 phy0: Hardware became unavailable during restart.",
+            "[ 1.0] Kernel panic - not syncing: Attempted to kill init!",
+            "[ 1.0] iwlwifi 0000:00:03.0: Failed to start RT ucode: -110",
+        ] {
+            assert_eq!(
+                faults(&format!("fine\n{line}\n")),
+                [Fault {
+                    line: 2,
+                    text: line.to_owned()
+                }]
+            );
+        }
+    }
+
+    #[test]
+    fn a_healthy_log_has_none() {
+        let log = "[ 0.1] Linux version 6.1\n\
+                   [ 1.0] iwlwifi 0000:00:03.0: loaded firmware version 8.83.5.1 build 33692\n\
+                   [ 1.0] iwlwifi 0000:00:03.0: Detected Intel(R) Ultimate N WiFi Link 5300 AGN\n\
+                   [ 2.0] wlan0: authenticate with 02:00:00:00:01:01\n\
+                   wpa_supplicant: wlan0: WPA: 4-Way Handshake failed - pre-shared key may be incorrect\n\
+                   [ 2.0] wlan0: associated\n";
+        assert_eq!(faults(log), []);
+    }
+
+    #[test]
+    fn the_tail_skips_empty_lines() {
+        assert_eq!(tail("a\n\nb\nc\r\n\n", 2), ["b", "c"]);
+        assert_eq!(tail("a\n", 10), ["a"]);
+        assert!(tail("", 10).is_empty());
+    }
+}

@@ -1,0 +1,11 @@
+//! One virtual machine as a child process: what it boots, how QEMU is called, how its agent is spoken
+//! to, and what is known of it. Nothing here knows checks or scenarios' order.
+
+pub mod agent;
+pub mod config;
+pub mod console;
+pub mod line;
+pub mod overlay;
+pub mod process;
+pub mod qemu;
+pub mod state;

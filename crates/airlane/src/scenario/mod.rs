@@ -1,0 +1,207 @@
+//! What is run: air, access points, card, virtual machines, checks. One TOML file, read and checked
+//! as a whole before anything starts. Every key is described in `docs/scenario.md`.
+
+mod error;
+mod fields;
+mod raw;
+mod subnet;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+use airlane_wlan::{Channel, MacAddr};
+use std::path::Path;
+use std::time::Duration;
+
+pub use error::ScenarioError;
+pub use subnet::Subnet;
+
+/// The name of the VM that runs the access points; no other VM may have it.
+pub const ACCESS_POINT_VM: &str = "access-points";
+
+/// A checked scenario.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The file's name without its ending.
+    pub name: String,
+    /// One line for people.
+    pub title: Option<String>,
+    /// Time-outs and the kernel.
+    pub run: RunSettings,
+    /// The medium.
+    pub air: Air,
+    /// The one card.
+    pub card: Card,
+    /// At least one, at most [`MAX_ACCESS_POINTS`].
+    pub access_points: Vec<AccessPoint>,
+    /// At least one, at most [`airlane_lane::MAX_VMS`].
+    pub vms: Vec<Vm>,
+    /// One entry per check and VM.
+    pub checks: Vec<Check>,
+}
+
+/// How many access points one scenario may have: radios of one hwsim guest.
+pub const MAX_ACCESS_POINTS: usize = 8;
+
+/// `[run]`
+#[derive(Clone, Debug)]
+pub struct RunSettings {
+    /// The guests' kernel, such as `6.1`; none: the first that is installed.
+    pub kernel: Option<String>,
+    /// From start until the guest's agent speaks.
+    pub boot_timeout: Duration,
+    /// From then until the VM has its address (or is refused).
+    pub join_timeout: Duration,
+    /// How long an external VM is waited for.
+    pub external_timeout: Duration,
+}
+
+/// `[air]`
+#[derive(Clone, Debug)]
+pub struct Air {
+    /// Names the run's randomness.
+    pub seed: u64,
+    /// ISO 3166-1 alpha-2, for the regulatory rules in guests.
+    pub country: String,
+    /// Of the log-distance path loss; none: the medium's default.
+    pub path_loss_exponent: Option<f64>,
+}
+
+/// `[card]`
+#[derive(Clone, Debug)]
+pub struct Card {
+    /// Intel's name for it, such as `5300`.
+    pub model: String,
+    /// Metres.
+    pub position: Position,
+}
+
+/// A place, in metres east, north and up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Position(pub [f64; 3]);
+
+/// `[[access_point]]`
+#[derive(Clone, Debug)]
+pub struct AccessPoint {
+    /// Unique among access points.
+    pub name: String,
+    /// 1 to 32 bytes.
+    pub ssid: String,
+    /// Unique among all stations.
+    pub bssid: MacAddr,
+    /// 20 MHz wide.
+    pub channel: Channel,
+    /// WPA2-PSK; none: an open network.
+    pub passphrase: Option<String>,
+    /// Its own address, and its subnet.
+    pub subnet: Subnet,
+    /// Metres.
+    pub position: Position,
+    /// Further lines for hostapd.conf, which win over ours.
+    pub hostapd: Vec<String>,
+}
+
+/// `[[vm]]`
+#[derive(Clone, Debug)]
+pub struct Vm {
+    /// Unique among VMs.
+    pub name: String,
+    /// Its virtual MAC address.
+    pub mac: MacAddr,
+    /// Index into [`Scenario::access_points`]: the network that it joins.
+    pub joins: usize,
+    /// What it believes the passphrase to be.
+    pub passphrase: Option<String>,
+    /// MiB.
+    pub memory: u64,
+    /// Its own kernel, instead of the run's.
+    pub kernel: Option<String>,
+    /// Started by the user, not by us.
+    pub external: bool,
+}
+
+/// One check of one VM.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// For the report.
+    pub name: String,
+    /// Index into [`Scenario::vms`].
+    pub vm: usize,
+    /// What is checked.
+    pub kind: CheckKind,
+}
+
+/// What a check looks at.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CheckKind {
+    /// In its own BSS, under its own MAC address, with its own key.
+    Associated,
+    /// The access point refuses it.
+    Refused,
+    /// `count` echo requests to its gateway, no loss.
+    Ping {
+        /// How many.
+        count: u64,
+    },
+    /// It reaches no other subnet and no VM in one.
+    Isolated,
+    /// iperf3, TCP and UDP, both ways, at the same time as all others.
+    Throughput {
+        /// Length of each of the four phases.
+        seconds: u64,
+        /// Offered UDP load.
+        udp_mbps: u64,
+        /// The least that TCP must reach each way.
+        min_mbps: f64,
+    },
+    /// It is killed in mid-transfer; `witness`' transfer goes on; a new VM takes its place.
+    Killed {
+        /// Index into [`Scenario::vms`].
+        witness: usize,
+        /// Length of the transfer.
+        seconds: u64,
+    },
+}
+
+impl CheckKind {
+    /// The word for it in a scenario.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Associated => "associated",
+            Self::Refused => "refused",
+            Self::Ping { .. } => "ping",
+            Self::Isolated => "isolated",
+            Self::Throughput { .. } => "throughput",
+            Self::Killed { .. } => "killed",
+        }
+    }
+}
+
+impl Scenario {
+    /// Reads and checks the scenario in `path`.
+    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+        let text = std::fs::read_to_string(path).map_err(|reason| ScenarioError::Unreadable {
+            file: path.to_owned(),
+            reason,
+        })?;
+        Self::parse(path, &text)
+    }
+
+    /// Checks `text`; `path` names it in errors, and names the scenario.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ScenarioError> {
+        let source = error::Source { path, text };
+        let raw = toml::from_str(text).map_err(|error| source.syntax_error(&error))?;
+        validate::scenario(source, raw)
+    }
+
+    /// The access point that `vm` joins.
+    pub fn network_of(&self, vm: &Vm) -> Option<&AccessPoint> {
+        self.access_points.get(vm.joins)
+    }
+
+    /// True when the scenario wants this VM to be refused.
+    pub fn expects_refusal(&self, vm: usize) -> bool {
+        let refused = |check: &Check| check.vm == vm && check.kind == CheckKind::Refused;
+        self.checks.iter().any(refused)
+    }
+}

@@ -1,0 +1,94 @@
+//! A scenario as written: what the TOML reader accepts, before its meaning is checked. Values whose
+//! meaning can be wrong keep their place in the file.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+/// The whole file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    pub title: Option<String>,
+    #[serde(default)]
+    pub run: Run,
+    #[serde(default)]
+    pub air: Air,
+    #[serde(default)]
+    pub card: Card,
+    #[serde(default)]
+    pub access_point: Vec<Spanned<AccessPoint>>,
+    #[serde(default)]
+    pub vm: Vec<Spanned<Vm>>,
+    #[serde(default)]
+    pub check: Vec<Spanned<Check>>,
+}
+
+/// `[run]`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    pub kernel: Option<String>,
+    pub boot_timeout: Option<Spanned<u64>>,
+    pub join_timeout: Option<Spanned<u64>>,
+    pub external_timeout: Option<Spanned<u64>>,
+}
+
+/// `[air]`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Air {
+    pub seed: Option<u64>,
+    pub country: Option<Spanned<String>>,
+    pub path_loss_exponent: Option<Spanned<f64>>,
+}
+
+/// `[card]`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Card {
+    pub model: Option<Spanned<String>>,
+    pub position: Option<Spanned<Vec<f64>>>,
+}
+
+/// `[[access_point]]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessPoint {
+    pub name: Spanned<String>,
+    pub ssid: Option<Spanned<String>>,
+    pub bssid: Option<Spanned<String>>,
+    pub channel: Spanned<i64>,
+    pub passphrase: Option<Spanned<String>>,
+    pub address: Spanned<String>,
+    pub position: Option<Spanned<Vec<f64>>>,
+    #[serde(default)]
+    pub hostapd: Vec<Spanned<String>>,
+}
+
+/// `[[vm]]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vm {
+    pub name: Spanned<String>,
+    pub mac: Option<Spanned<String>>,
+    pub join: Option<Spanned<String>>,
+    pub passphrase: Option<Spanned<String>>,
+    pub memory: Option<Spanned<u64>>,
+    pub kernel: Option<String>,
+    #[serde(default)]
+    pub external: bool,
+}
+
+/// `[[check]]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    pub kind: Spanned<String>,
+    pub name: Option<Spanned<String>>,
+    pub vm: Option<Spanned<String>>,
+    pub count: Option<Spanned<u64>>,
+    pub seconds: Option<Spanned<u64>>,
+    pub udp_mbps: Option<Spanned<u64>>,
+    pub min_mbps: Option<Spanned<f64>>,
+    pub witness: Option<Spanned<String>>,
+}

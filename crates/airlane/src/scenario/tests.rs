@@ -1,0 +1,485 @@
+//! Every rule of a scenario, broken once: the error names the file, the line and the remedy.
+
+use super::*;
+
+const VALID: &str = r#"title = "two networks"
+
+[run]
+join_timeout = 60
+
+[air]
+country = "DE"
+
+[card]
+position = [0, 1]
+
+[[access_point]]
+name = "corp"
+bssid = "02:00:00:00:01:01"
+channel = 36
+passphrase = "corp passphrase"
+address = "192.168.1.1/24"
+hostapd = ["wmm_enabled=0"]
+
+[[access_point]]
+name = "home"
+ssid = "home sweet home"
+channel = 6
+passphrase = "home passphrase"
+address = "192.168.2.1/24"
+
+[[vm]]
+name = "it"
+mac = "02:00:00:00:00:01"
+join = "corp"
+
+[[vm]]
+name = "user"
+join = "home"
+passphrase = "a wrong one"
+
+[[check]]
+kind = "ping"
+count = 5
+
+[[check]]
+kind = "killed"
+vm = "user"
+witness = "it"
+"#;
+
+fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse(Path::new("scenarios/sample.toml"), text)
+}
+
+/// The line of [`VALID`] that is `line`, counted from 1, and the text with it replaced.
+fn with_line(line: &str, replacement: &str) -> (usize, String) {
+    let number = VALID.lines().position(|other| other == line).unwrap() + 1;
+    (number, VALID.replacen(line, replacement, 1))
+}
+
+/// Replaces a line and expects an error there that says `message` and `remedy`.
+#[track_caller]
+fn refused(line: &str, replacement: &str, message: &str, remedy: &str) {
+    let (number, text) = with_line(line, replacement);
+    refused_at(&text, number, message, remedy);
+}
+
+#[track_caller]
+fn refused_at(text: &str, number: usize, message: &str, remedy: &str) {
+    let error = parse(text)
+        .expect_err("the scenario was accepted")
+        .to_string();
+    let (first, second) = error
+        .split_once('\n')
+        .expect("one line for the error, one for the remedy");
+    let place = format!("scenarios/sample.toml:{number}: ");
+    assert!(
+        first.starts_with(&place),
+        "{first} does not start with {place}"
+    );
+    assert!(first.contains(message), "{first} does not say {message}");
+    assert!(
+        second.starts_with("  remedy: ") && second.contains(remedy),
+        "{second} does not say {remedy}"
+    );
+}
+
+#[test]
+fn a_valid_scenario_is_understood() {
+    let scenario = parse(VALID).unwrap();
+    assert_eq!(scenario.name, "sample");
+    assert_eq!(scenario.card.position, Position([0.0, 1.0, 0.0]));
+    assert_eq!(scenario.run.join_timeout, Duration::from_secs(60));
+    let [corp, home] = &scenario.access_points[..] else {
+        panic!()
+    };
+    assert_eq!(
+        (corp.ssid.as_str(), corp.channel.frequency()),
+        ("corp", 5180)
+    );
+    assert_eq!(
+        (home.ssid.as_str(), home.channel.frequency()),
+        ("home sweet home", 2437)
+    );
+    assert_eq!(home.bssid.to_string(), "02:00:00:00:01:02");
+    let [it, user] = &scenario.vms[..] else {
+        panic!()
+    };
+    assert_eq!(
+        (it.joins, it.passphrase.as_deref()),
+        (0, Some("corp passphrase"))
+    );
+    assert_eq!(
+        (user.joins, user.passphrase.as_deref()),
+        (1, Some("a wrong one"))
+    );
+    assert_eq!(user.mac.to_string(), "02:00:00:00:00:02");
+}
+
+#[test]
+fn a_check_without_a_vm_is_made_of_each() {
+    let checks = parse(VALID).unwrap().checks;
+    let pings: Vec<usize> = checks
+        .iter()
+        .filter(|check| check.kind == CheckKind::Ping { count: 5 })
+        .map(|check| check.vm)
+        .collect();
+    assert_eq!(pings, [0, 1]);
+    assert_eq!(
+        checks[2].kind,
+        CheckKind::Killed {
+            witness: 0,
+            seconds: 12
+        }
+    );
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_neighbour() {
+    refused(
+        "country = \"DE\"",
+        "contry = \"DE\"",
+        "unknown key `contry`",
+        "did you mean `country`?",
+    );
+    refused(
+        "channel = 36",
+        "chanel = 36",
+        "unknown key `chanel`",
+        "did you mean `channel`?",
+    );
+    refused(
+        "mac = \"02:00:00:00:00:01\"",
+        "macaddr = \"x\"",
+        "unknown key `macaddr`",
+        "docs/scenario.md",
+    );
+    refused(
+        "count = 5",
+        "counts = 5",
+        "unknown key `counts`",
+        "did you mean `count`?",
+    );
+    refused(
+        "join_timeout = 60",
+        "timeout = 60",
+        "unknown key `timeout`",
+        "docs/scenario.md",
+    );
+    refused(
+        "position = [0, 1]",
+        "place = [0, 1]",
+        "unknown key `place`",
+        "docs/scenario.md",
+    );
+    refused(
+        "[run]",
+        "[runs]",
+        "unknown key `runs`",
+        "did you mean `run`?",
+    );
+}
+
+#[test]
+fn a_duplicate_name_is_refused_at_the_second() {
+    refused(
+        "name = \"home\"",
+        "name = \"corp\"",
+        "the name `corp` is used twice",
+        "its own name",
+    );
+    refused(
+        "name = \"user\"",
+        "name = \"it\"",
+        "the name `it` is used twice",
+        "its own name",
+    );
+    refused(
+        "name = \"user\"",
+        "name = \"access-points\"",
+        "the name `access-points` is used twice",
+        "its own name",
+    );
+}
+
+#[test]
+fn a_duplicate_key_is_refused() {
+    let text = "ssid = \"home sweet home\"";
+    refused(
+        text,
+        "name = \"again\"",
+        "the key `name` is written twice",
+        "keep one",
+    );
+}
+
+#[test]
+fn a_name_that_is_no_name_is_refused() {
+    for bad in ["", "It", "a b", "../x", "-x", "a-name-with-17-ch"] {
+        refused(
+            "name = \"it\"",
+            &format!("name = \"{bad}\""),
+            "cannot be used",
+            "small letters",
+        );
+    }
+}
+
+#[test]
+fn a_bad_channel_is_refused() {
+    for bad in [0, 14, 37, 200, 70_000, -36] {
+        refused(
+            "channel = 36",
+            &format!("channel = {bad}"),
+            "is not a 20 MHz channel",
+            "36, 40",
+        );
+    }
+    refused(
+        "channel = 36",
+        "channel = \"36\"",
+        "invalid type",
+        "docs/scenario.md",
+    );
+}
+
+#[test]
+fn a_bad_address_is_refused() {
+    refused(
+        "mac = \"02:00:00:00:00:01\"",
+        "mac = \"02:00:00\"",
+        "is not a MAC address",
+        "six bytes",
+    );
+    refused(
+        "mac = \"02:00:00:00:00:01\"",
+        "mac = \"01:00:00:00:00:01\"",
+        "one station",
+        "six bytes",
+    );
+    refused(
+        "bssid = \"02:00:00:00:01:01\"",
+        "bssid = \"zz\"",
+        "is not a MAC address",
+        "six bytes",
+    );
+    for bad in [
+        "192.168.1.1",
+        "192.168.1.0/24",
+        "1.2.3/24",
+        "192.168.1.1/16",
+        "192.168.1.100/24",
+    ] {
+        let line = "address = \"192.168.1.1/24\"";
+        refused(line, &format!("address = \"{bad}\""), bad, "/24");
+    }
+}
+
+#[test]
+fn an_address_used_twice_is_refused() {
+    let mac = "mac = \"02:00:00:00:00:01\"";
+    refused(
+        mac,
+        "mac = \"02:00:00:00:01:01\"",
+        "`02:00:00:00:01:01` is used twice",
+        "its own address",
+    );
+    let address = "address = \"192.168.2.1/24\"";
+    refused(
+        address,
+        "address = \"192.168.1.9/24\"",
+        "overlaps the subnet 192.168.1.1/24 of `corp`",
+        "its own subnet",
+    );
+}
+
+#[test]
+fn a_bad_ssid_or_passphrase_is_refused() {
+    let ssid = "ssid = \"home sweet home\"";
+    refused(ssid, "ssid = \"\"", "cannot be an SSID", "1 to 32 bytes");
+    refused(ssid, "ssid = 'a\"b'", "cannot be an SSID", "1 to 32 bytes");
+    refused(
+        "passphrase = \"corp passphrase\"",
+        "passphrase = \"short\"",
+        "no WPA2 passphrase",
+        "8 to 63",
+    );
+    refused(
+        "passphrase = \"a wrong one\"",
+        "passphrase = \"pässword\"",
+        "no WPA2 passphrase",
+        "8 to 63",
+    );
+}
+
+#[test]
+fn a_bad_hostapd_line_is_refused() {
+    let line = "hostapd = [\"wmm_enabled=0\"]";
+    refused(
+        line,
+        "hostapd = [\"wmm_enabled\"]",
+        "not a line of hostapd.conf",
+        "key=value",
+    );
+    refused(
+        line,
+        "hostapd = [\"a=1\\nb=2\"]",
+        "not a line of hostapd.conf",
+        "key=value",
+    );
+    refused(
+        line,
+        "hostapd = [\"interface=eth0\"]",
+        "sets what airlane sets",
+        "remove the line",
+    );
+}
+
+#[test]
+fn numbers_out_of_range_are_refused() {
+    refused(
+        "join_timeout = 60",
+        "join_timeout = 0",
+        "join_timeout cannot be 0",
+        "1 to 3600",
+    );
+    refused("count = 5", "count = 0", "count cannot be 0", "1 to 1000");
+    refused(
+        "position = [0, 1]",
+        "position = [1]",
+        "two or three coordinates",
+        "[5, 0]",
+    );
+    refused(
+        "position = [0, 1]",
+        "position = [nan, 0]",
+        "two or three coordinates",
+        "[5, 0]",
+    );
+    refused(
+        "country = \"DE\"",
+        "country = \"de\"",
+        "not a country code",
+        "two capital letters",
+    );
+    refused(
+        "country = \"DE\"",
+        "path_loss_exponent = 99.0",
+        "path_loss_exponent cannot be 99",
+        "1 to 8",
+    );
+    refused(
+        "mac = \"02:00:00:00:00:01\"",
+        "memory = 4",
+        "memory cannot be 4",
+        "128 to 16384",
+    );
+}
+
+#[test]
+fn a_model_that_is_not_built_is_refused() {
+    refused(
+        "position = [0, 1]",
+        "model = \"9260\"",
+        "no card model `9260`",
+        "5300",
+    );
+}
+
+#[test]
+fn a_reference_to_nothing_is_refused() {
+    refused(
+        "join = \"home\"",
+        "join = \"cafe\"",
+        "no access point `cafe`",
+        "corp, home",
+    );
+    refused("vm = \"user\"", "vm = \"usr\"", "no VM `usr`", "it, user");
+    refused(
+        "witness = \"it\"",
+        "witness = \"user\"",
+        "cannot witness its own end",
+        "another VM",
+    );
+}
+
+#[test]
+fn a_vm_must_say_which_of_two_networks_it_joins() {
+    let (line, text) = with_line("join = \"home\"", "");
+    refused_at(&text, line - 2, "does not say which network", "corp, home");
+}
+
+#[test]
+fn a_check_of_no_kind_or_with_stray_keys_is_refused() {
+    refused(
+        "kind = \"ping\"",
+        "kind = \"pong\"",
+        "no check `pong`",
+        "associated, refused, ping",
+    );
+    refused(
+        "count = 5",
+        "seconds = 5",
+        "a check `ping` has no key `seconds`",
+        "remove the key",
+    );
+    let (line, text) = with_line("witness = \"it\"", "");
+    refused_at(&text, line - 2, "names the VM that is killed", "witness");
+}
+
+#[test]
+fn a_check_made_twice_of_one_vm_is_refused() {
+    let text = format!("{VALID}\n[[check]]\nkind = \"ping\"\nvm = \"it\"\n");
+    refused_at(
+        &text,
+        text.lines().count(),
+        "check name `ping` is used twice",
+        "its own check name",
+    );
+}
+
+#[test]
+fn inside_an_external_vm_only_association_can_be_checked() {
+    let (_, text) = with_line("passphrase = \"a wrong one\"", "external = true");
+    let line = text
+        .lines()
+        .position(|line| line == "kind = \"ping\"")
+        .unwrap()
+        + 1;
+    refused_at(
+        &text,
+        line,
+        "cannot run the check `ping` inside an external VM",
+        "associated",
+    );
+}
+
+#[test]
+fn an_empty_scenario_says_what_is_missing() {
+    refused_at("", 1, "no [[access_point]]", "add at least one");
+    let (before, _) = VALID.split_once("[[vm]]").unwrap();
+    refused_at(before, 1, "no [[vm]]", "add at least one");
+}
+
+#[test]
+fn a_missing_key_is_named_at_its_table() {
+    let (line, text) = with_line("channel = 6", "");
+    refused_at(&text, line - 3, "missing key `channel`", "add the key");
+}
+
+#[test]
+fn what_is_no_toml_is_refused_at_its_line() {
+    refused("count = 5", "count 5", "", "toml.io");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = Scenario::load(Path::new("/nonexistent/x.toml"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("/nonexistent/x.toml: ") && error.contains("remedy"),
+        "{error}"
+    );
+}
