@@ -23,6 +23,8 @@ const PROGRAMS: [&str; 7] = [
     "hostapd_cli",
     "ip",
 ];
+/// The shell: that of busybox prefers its own applets to programs of the same name.
+const SHELL: &str = "dash";
 const KMOD_LINKS: [&str; 5] = ["modprobe", "insmod", "rmmod", "lsmod", "modinfo"];
 const LOADER: &str = "lib64/ld-linux-x86-64.so.2";
 const LIBRARIES: &str = "lib/x86_64-linux-gnu";
@@ -83,6 +85,7 @@ fn write(tree: &Tree, path: &Path) -> Result<()> {
     }
     archive.device("dev/console", 5, 1)?;
     archive.device("dev/null", 1, 3)?;
+    archive.link("var/run", "/run")?;
     for (path, content) in SCRIPTS {
         archive.file(path, 0o755, content)?;
     }
@@ -97,7 +100,7 @@ fn write(tree: &Tree, path: &Path) -> Result<()> {
 
 fn add_programs(archive: &mut Archive, tree: &Tree) -> Result<()> {
     let mut libraries = BTreeMap::new();
-    for program in PROGRAMS.into_iter().chain(["kmod"]) {
+    for program in PROGRAMS.into_iter().chain([SHELL, "kmod"]) {
         archive.copy(&format!("bin/{program}"), &tree.program(program)?)?;
         libraries.extend(
             tree.libraries(program)?
@@ -112,6 +115,7 @@ fn add_programs(archive: &mut Archive, tree: &Tree) -> Result<()> {
     for name in KMOD_LINKS {
         archive.link(&format!("bin/{name}"), "kmod")?;
     }
+    archive.link("bin/sh", SHELL)?;
     // Where the kernel looks for it.
     archive.link("sbin/modprobe", "/bin/kmod")
 }
@@ -120,8 +124,9 @@ fn add_busybox(archive: &mut Archive, tree: &Tree) -> Result<()> {
     let busybox = tree.program("busybox")?;
     let applets = tool::text(Command::new(&busybox).arg("--list"))?;
     archive.copy("bin/busybox", &busybox)?;
-    let taken =
-        |name: &str| name == "busybox" || PROGRAMS.contains(&name) || KMOD_LINKS.contains(&name);
+    let taken = |name: &str| {
+        ["busybox", "sh"].contains(&name) || PROGRAMS.contains(&name) || KMOD_LINKS.contains(&name)
+    };
     for applet in applets.lines().filter(|name| !taken(name)) {
         archive.link(&format!("bin/{applet}"), "busybox")?;
     }

@@ -9,8 +9,7 @@ const RELEASE: Release = Release {
     name: "bookworm",
     preferred: None,
 };
-const PACKAGES: &str =
-    "busybox-static kmod wpasupplicant iw iperf3 hostapd iproute2 wireless-regdb xz-utils zstd";
+const PACKAGES: &str = "busybox-static dash kmod wpasupplicant iw iperf3 hostapd iproute2 wireless-regdb xz-utils zstd";
 /// Dependencies of install scripts, which are never run here.
 const WITHOUT: [&str; 8] = [
     "perl",
