@@ -1,1 +1,40 @@
 //! The medium: propagation, errors, channel access, airtime, capture.
+//!
+//! [`Air`] is a discrete-event state machine without a clock: the caller says what time it is,
+//! [`Air::step`] runs everything due and says when to come back, [`Air::next_event`] hands out what
+//! happened. Same seed and same calls, same events.
+//!
+//! What is modelled: DCF and EDCA with slots, AIFS, contention windows, frozen back-offs,
+//! post-back-off and internal collisions; carrier sense by signal at each radio, so that nodes can
+//! be hidden; reservation by RTS, CTS and data (NAV); capture or collision of overlapping frames;
+//! bit errors by signal-to-noise ratio; ACKs, time-outs, retries along a ladder of rates; the frame
+//! durations of clauses 15 to 19.
+//!
+//! What is not: EIFS, transmit opportunities of several frames, A-MPDU, NAV reset after an
+//! unanswered RTS, interference between neighbouring channels (secondary 20 MHz included), fading,
+//! propagation delay, radio turn-around.
+
+mod air;
+pub mod airtime;
+mod config;
+mod contend;
+mod counters;
+pub mod error_model;
+mod exchange;
+mod infinite;
+mod medium;
+mod propagation;
+mod queue;
+mod radio;
+mod receive;
+mod schedule;
+mod tap;
+mod transmission;
+
+pub use air::Air;
+pub use config::{AirConfig, AirMode, PathLoss, RealAir};
+pub use counters::{AirCounters, ChannelAirtime};
+pub use propagation::noise_floor_dbm;
+pub use radio::{Position, RadioConfig, RadioId};
+pub use tap::{Captured, Tap};
+pub use transmission::{AirEvent, Outcome, Protection, Transmission};

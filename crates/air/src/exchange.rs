@@ -1,0 +1,507 @@
+//! Frame exchanges: RTS, CTS, data, ACK, each a SIFS after the other, and what happens when one
+//! does not come (IEEE 802.11-2020 10.3.2.9, 10.3.2.11, 10.23.2.12).
+
+use airlane_wlan::{AccessCategory, Band, Buffer, Dbm, Micros, Rate, frame};
+use arrayvec::ArrayVec;
+
+use crate::airtime::{
+    ACK_BYTES, RTS_BYTES, answer_timeout, data_nav, duration, frame_duration, protection_rate,
+    response_rate, sifs, slot,
+};
+use crate::medium::{Content, Past, Ppdu, PpduId, Source};
+use crate::queue::Pending;
+use crate::radio::{Exchange, Phase, Radio};
+use crate::schedule::Due;
+use crate::{Air, Outcome, Protection, RadioId};
+
+impl Air {
+    pub(crate) fn begin_exchange(&mut self, id: RadioId, category: AccessCategory) {
+        let now = self.now;
+        let Some(radio) = self.radios.get_mut(id) else {
+            return;
+        };
+        let Some(head) = radio.queue(category).pending.front() else {
+            return;
+        };
+        let phase = match head.transmission.protect {
+            Protection::RtsCts if head.expects_ack() => Phase::Rts,
+            Protection::CtsToSelf => Phase::CtsToSelf,
+            _ => Phase::Data,
+        };
+        radio.exchange = Some(Exchange {
+            category,
+            phase,
+            started: now,
+            ended: now,
+            serial: radio.next_serial(),
+        });
+        let ppdu = match phase {
+            Phase::Rts => self.rts(id, category),
+            Phase::CtsToSelf => self.cts_to_self(id, category),
+            _ => self.data(id, category),
+        };
+        if let Some(ppdu) = ppdu {
+            let ppdu = self.ppdus.insert(ppdu);
+            self.start(ppdu);
+        }
+    }
+
+    /// A frame's shell, beginning now; `None` when the radio has left the frame's channel.
+    fn ppdu(&self, radio: &Radio, head: &Pending, rate: Rate, octets: usize) -> Option<Ppdu> {
+        let (medium, tuned) = radio.tuned?;
+        let channel = head.transmission.channel;
+        if tuned.primary() != channel.primary() {
+            return None;
+        }
+        Some(Ppdu {
+            source: Source {
+                radio: radio.id,
+                position: radio.position,
+                power: head.transmission.power.unwrap_or(radio.tx_power),
+            },
+            medium,
+            channel,
+            rate,
+            content: Content::Rts,
+            receiver: head.receiver,
+            transmitter: head.transmitter,
+            octets,
+            start: self.now,
+            end: self.now + duration(channel.band(), rate, octets),
+            nav: Micros(0),
+            overlaps: ArrayVec::new(),
+            jammed: false,
+        })
+    }
+
+    fn rts(&mut self, id: RadioId, category: AccessCategory) -> Option<Ppdu> {
+        let radio = self.radios.get(id)?;
+        let head = radio.queue(category).pending.front()?;
+        let (band, rate) = (head.transmission.channel.band(), head.next_rate());
+        let control = response_rate(rate);
+        let cts = sifs(band) + duration(band, control, ACK_BYTES);
+        self.counters.rts += 1;
+        Some(Ppdu {
+            nav: cts + sifs(band) + data_and_ack(head, rate),
+            ..self.ppdu(radio, head, control, RTS_BYTES)?
+        })
+    }
+
+    fn cts_to_self(&mut self, id: RadioId, category: AccessCategory) -> Option<Ppdu> {
+        let radio = self.radios.get(id)?;
+        let head = radio.queue(category).pending.front()?;
+        let (band, rate) = (head.transmission.channel.band(), head.next_rate());
+        let control = protection_rate(band, rate, head.transmission.short_preamble);
+        self.counters.cts += 1;
+        Some(Ppdu {
+            content: Content::CtsToSelf,
+            receiver: head.transmitter.unwrap_or(head.receiver),
+            transmitter: None,
+            nav: sifs(band) + data_and_ack(head, rate),
+            ..self.ppdu(radio, head, control, ACK_BYTES)?
+        })
+    }
+
+    /// The next attempt at the head of the queue.
+    fn data(&mut self, id: RadioId, category: AccessCategory) -> Option<Ppdu> {
+        let radio = self.radios.get_mut(id)?;
+        let head = radio.queue_mut(category).pending.front_mut()?;
+        let rate = head.next_rate();
+        if head.attempts > 0 {
+            self.counters.retries += 1;
+            head.transmission.frame = retried(&mut self.retries, &head.transmission.frame);
+        }
+        head.attempts = head.attempts.saturating_add(1);
+        let octets = head.transmission.frame.len() + frame::FCS;
+        self.counters.frames += 1;
+        self.counters.bytes += octets as u64;
+        let radio = self.radios.get(id)?;
+        let head = radio.queue(category).pending.front()?;
+        let acknowledge = head.expects_ack();
+        let nav = data_nav(head.transmission.channel.band(), rate);
+        Some(Ppdu {
+            content: Content::Data {
+                frame: head.transmission.frame.clone(),
+                acknowledge,
+            },
+            nav: if acknowledge { nav } else { Micros(0) },
+            ..self.ppdu(radio, head, rate, octets)?
+        })
+    }
+
+    /// Puts a frame on the air.
+    fn start(&mut self, id: PpduId) {
+        let Some(mut ppdu) = self.ppdus.remove(id) else {
+            return;
+        };
+        let now = self.now;
+        if let Some(medium) = self.media.get_mut(ppdu.medium.0) {
+            if medium.active.is_empty() {
+                medium.busy_since = now;
+            }
+            for other in &medium.active {
+                if let Some(other) = self.ppdus.get_mut(*other) {
+                    other.overlapped_by(ppdu.source);
+                    ppdu.overlapped_by(other.source);
+                }
+            }
+        }
+        self.carrier_rises(&ppdu);
+        let (medium, end) = (ppdu.medium, ppdu.end);
+        let id = self.ppdus.insert(ppdu);
+        if let Some(medium) = self.media.get_mut(medium.0) {
+            medium.active.push(id);
+        }
+        self.schedule.at(end, Due::End(id));
+        self.plan_access(medium);
+    }
+
+    /// Plans a frame a SIFS from now.
+    fn after_sifs(&mut self, mut ppdu: Ppdu) {
+        let start = self.now + sifs(ppdu.channel.band());
+        ppdu.end = start + (ppdu.end - ppdu.start);
+        ppdu.start = start;
+        let id = self.ppdus.insert(ppdu);
+        self.schedule.at(start, Due::Start(id));
+    }
+
+    /// A SIFS has passed: the frame begins, unless its sender has gone elsewhere meanwhile.
+    pub(crate) fn start_planned(&mut self, id: PpduId) {
+        let Some(ppdu) = self.ppdus.get(id) else {
+            return;
+        };
+        let (from, medium) = (ppdu.source.radio, ppdu.medium);
+        let answered = ppdu.content.answers();
+        let here = self
+            .radios
+            .get(from)
+            .is_some_and(|radio| radio.medium() == Some(medium));
+        if !here {
+            self.ppdus.remove(id);
+            self.called_off(from, answered.is_some());
+            return;
+        }
+        match answered {
+            Some(peer) => self.answer_begins(peer),
+            None => self.enter(from, Phase::Data),
+        }
+        self.start(id);
+    }
+
+    fn called_off(&mut self, from: RadioId, answer: bool) {
+        if !answer {
+            self.fail(from);
+        } else if let Some(radio) = self.radios.get_mut(from) {
+            radio.responding = false;
+            radio.start_counting(self.now);
+        }
+    }
+
+    /// The answer that `peer` waits for has begun: its time-out is void.
+    fn answer_begins(&mut self, peer: RadioId) {
+        if let Some(radio) = self.radios.get_mut(peer) {
+            let serial = radio.next_serial();
+            if let Some(exchange) = &mut radio.exchange {
+                exchange.serial = serial;
+            }
+        }
+    }
+
+    fn enter(&mut self, id: RadioId, phase: Phase) {
+        if let Some(radio) = self.radios.get_mut(id)
+            && let Some(exchange) = &mut radio.exchange
+        {
+            exchange.phase = phase;
+        }
+    }
+
+    /// A frame is over.
+    pub(crate) fn end(&mut self, id: PpduId) {
+        let Some(ppdu) = self.ppdus.remove(id) else {
+            return;
+        };
+        self.leave_air(id, &ppdu);
+        if let Some(tap) = &mut self.tap {
+            crate::tap::show(tap.as_mut(), &ppdu);
+        }
+        if let Some(radio) = self.radios.get_mut(ppdu.source.radio) {
+            radio.sent_until = self.now;
+        }
+        match ppdu.content {
+            Content::Rts => self.rts_over(&ppdu),
+            Content::CtsToSelf => self.protected(&ppdu),
+            Content::Cts(peer) => self.cts_over(&ppdu, peer),
+            Content::Ack(peer) => self.ack_over(&ppdu, peer),
+            Content::Data { .. } => self.data_over(&ppdu),
+        }
+        self.sense_again(ppdu.source.radio, &ppdu);
+        self.carrier_falls(&ppdu);
+        self.plan_access(ppdu.medium);
+    }
+
+    fn leave_air(&mut self, id: PpduId, ppdu: &Ppdu) {
+        let now = self.now;
+        let Some(medium) = self.media.get_mut(ppdu.medium.0) else {
+            return;
+        };
+        medium.active.retain(|other| *other != id);
+        medium.remember(
+            Past {
+                source: ppdu.source,
+                channel: ppdu.channel,
+                receiver: ppdu.receiver,
+                end: now,
+                nav_until: now + ppdu.nav,
+            },
+            now,
+        );
+        if medium.active.is_empty()
+            && let Some(airtime) = self.counters.channels.get_mut(ppdu.medium.0)
+        {
+            airtime.busy += now.since(medium.busy_since);
+        }
+    }
+
+    /// The sender could not hear while it sent: it listens again, and its own frame counts as busy.
+    fn sense_again(&mut self, id: RadioId, ppdu: &Ppdu) {
+        if let Some(radio) = self.radios.get_mut(id)
+            && radio.medium() == Some(ppdu.medium)
+        {
+            radio.stop_counting(self.now);
+            radio.sense.busy = true;
+        }
+    }
+
+    fn rts_over(&mut self, ppdu: &Ppdu) {
+        let cts = self.receive_rts(ppdu).and_then(|responder| {
+            let radio = self.radios.get(responder)?;
+            Some(self.answer(radio, ppdu, Content::Cts(ppdu.source.radio)))
+        });
+        self.await_answer(ppdu, Phase::AwaitCts, cts);
+    }
+
+    fn data_over(&mut self, ppdu: &Ppdu) {
+        let Content::Data { acknowledge, .. } = ppdu.content else {
+            return;
+        };
+        let responder = self.receive_data(ppdu);
+        if !acknowledge {
+            self.succeed(ppdu.source.radio, Outcome::Unacknowledged, None);
+            return;
+        }
+        let ack = responder.and_then(|responder| {
+            let radio = self.radios.get(responder)?;
+            Some(self.answer(radio, ppdu, Content::Ack(ppdu.source.radio)))
+        });
+        self.await_answer(ppdu, Phase::AwaitAck, ack);
+    }
+
+    /// The CTS or ACK with which `radio` answers `ppdu`.
+    fn answer(&self, radio: &Radio, ppdu: &Ppdu, content: Content) -> Ppdu {
+        let band = ppdu.channel.band();
+        let rate = match content {
+            Content::Cts(_) => ppdu.rate,
+            _ => response_rate(ppdu.rate),
+        };
+        let length = duration(band, rate, ACK_BYTES);
+        Ppdu {
+            source: Source {
+                radio: radio.id,
+                position: radio.position,
+                power: radio.tx_power,
+            },
+            rate,
+            content,
+            receiver: ppdu.transmitter.unwrap_or(ppdu.receiver),
+            transmitter: None,
+            octets: ACK_BYTES,
+            start: self.now,
+            end: self.now + length,
+            nav: ppdu.nav - (sifs(band) + length),
+            overlaps: ArrayVec::new(),
+            jammed: false,
+            medium: ppdu.medium,
+            channel: ppdu.channel,
+        }
+    }
+
+    /// The sender of `ppdu` waits for `answer`, which comes or does not.
+    fn await_answer(&mut self, ppdu: &Ppdu, phase: Phase, answer: Option<Ppdu>) {
+        let sender = ppdu.source.radio;
+        let now = self.now;
+        if let Some(radio) = self.radios.get_mut(sender) {
+            let slot = radio.slot(ppdu.channel.band());
+            let serial = radio.next_serial();
+            if let Some(exchange) = &mut radio.exchange {
+                exchange.phase = phase;
+                exchange.ended = now;
+                exchange.serial = serial;
+                let wait = answer_timeout(ppdu.channel.band(), slot, response_rate(ppdu.rate));
+                self.schedule.at(now + wait, Due::Timeout(sender, serial));
+            }
+        }
+        if let Some(answer) = answer {
+            match answer.content {
+                Content::Cts(_) => self.counters.cts += 1,
+                _ => self.counters.acks += 1,
+            }
+            if let Some(radio) = self.radios.get_mut(answer.source.radio) {
+                radio.stop_counting(now);
+                radio.responding = true;
+            }
+            self.after_sifs(answer);
+        }
+    }
+
+    pub(crate) fn time_out(&mut self, id: RadioId, serial: u32) {
+        let exchange = self.radios.get(id).and_then(|radio| radio.exchange);
+        if exchange.is_some_and(|exchange| exchange.serial == serial) {
+            self.fail(id);
+        }
+    }
+
+    fn cts_over(&mut self, ppdu: &Ppdu, peer: RadioId) {
+        self.answered(ppdu.source.radio);
+        if !self.waits(peer, Phase::AwaitCts) {
+            return;
+        }
+        match self.receive_answer(peer, ppdu) {
+            Some(_) => self.reserved(peer),
+            None => self.fail(peer),
+        }
+    }
+
+    fn protected(&mut self, ppdu: &Ppdu) {
+        self.reserved(ppdu.source.radio);
+    }
+
+    /// The medium is reserved: the frame itself follows.
+    fn reserved(&mut self, id: RadioId) {
+        let exchange = self.radios.get(id).and_then(|radio| radio.exchange);
+        let Some(exchange) = exchange else {
+            return;
+        };
+        match self.data(id, exchange.category) {
+            Some(ppdu) => self.after_sifs(ppdu),
+            None => self.fail(id),
+        }
+    }
+
+    fn ack_over(&mut self, ppdu: &Ppdu, peer: RadioId) {
+        self.answered(ppdu.source.radio);
+        if !self.waits(peer, Phase::AwaitAck) {
+            return;
+        }
+        match self.receive_answer(peer, ppdu) {
+            Some(signal) => self.succeed(peer, Outcome::Acknowledged, Some(signal)),
+            None => self.fail(peer),
+        }
+    }
+
+    fn waits(&self, id: RadioId, phase: Phase) -> bool {
+        let exchange = self.radios.get(id).and_then(|radio| radio.exchange);
+        exchange.is_some_and(|exchange| exchange.phase == phase)
+    }
+
+    fn answered(&mut self, responder: RadioId) {
+        if let Some(radio) = self.radios.get_mut(responder) {
+            radio.responding = false;
+        }
+    }
+
+    /// The exchange is over and its frame gone.
+    fn succeed(&mut self, id: RadioId, outcome: Outcome, signal: Option<Dbm>) {
+        let now = self.now;
+        let Some(radio) = self.radios.get_mut(id) else {
+            return;
+        };
+        let Some(exchange) = radio.exchange.take() else {
+            return;
+        };
+        let queue = radio.queue_mut(exchange.category);
+        let edca = queue.adopt_head();
+        queue.back_off(false, &edca, &mut self.rng);
+        if let Some(mut pending) = queue.pending.pop_front() {
+            pending.airtime += now.since(exchange.started);
+            queue.adopt_head();
+            self.report(id, &pending, outcome, signal);
+        }
+        self.rejoin(id);
+    }
+
+    /// The exchange is over without its answer: once more, or not.
+    fn fail(&mut self, id: RadioId) {
+        let Some(radio) = self.radios.get_mut(id) else {
+            return;
+        };
+        let Some(exchange) = radio.exchange.take() else {
+            return;
+        };
+        let queue = radio.queue_mut(exchange.category);
+        let edca = queue.adopt_head();
+        let Some(head) = queue.pending.front_mut() else {
+            return;
+        };
+        head.airtime += exchange.ended.since(exchange.started);
+        if exchange.phase == Phase::AwaitCts {
+            head.rts_failures = head.rts_failures.saturating_add(1);
+        }
+        let exhausted = head.exhausted();
+        queue.back_off(!exhausted, &edca, &mut self.rng);
+        if exhausted && let Some(pending) = queue.pending.pop_front() {
+            queue.adopt_head();
+            self.report(id, &pending, Outcome::NoAck, None);
+        }
+        self.rejoin(id);
+    }
+
+    /// Back among those who contend.
+    fn rejoin(&mut self, id: RadioId) {
+        let now = self.now;
+        if let Some(radio) = self.radios.get_mut(id) {
+            radio.start_counting(now);
+            if let Some(medium) = radio.medium() {
+                self.plan_access(medium);
+            }
+        }
+    }
+}
+
+impl Radio {
+    fn slot(&self, band: Band) -> Micros {
+        let exchange = self.exchange;
+        let head = exchange.and_then(|e| self.queue(e.category).pending.front());
+        slot(band, head.is_none_or(|head| head.transmission.short_slot))
+    }
+}
+
+impl Content {
+    /// Whose frame this answers.
+    fn answers(&self) -> Option<RadioId> {
+        match self {
+            Self::Cts(peer) | Self::Ack(peer) => Some(*peer),
+            _ => None,
+        }
+    }
+}
+
+/// How long the frame and its answer last together.
+fn data_and_ack(head: &Pending, rate: Rate) -> Micros {
+    let channel = head.transmission.channel;
+    let data = frame_duration(channel, rate, head.transmission.frame.len());
+    if head.expects_ack() {
+        data + data_nav(channel.band(), rate)
+    } else {
+        data
+    }
+}
+
+/// A copy with the Retry bit, in a buffer of our own: the first one may still be shared.
+fn retried(pool: &mut airlane_wlan::BufferPool, original: &Buffer) -> Buffer {
+    let copy = pool.fill(original.len(), |bytes| {
+        bytes.copy_from_slice(original);
+        frame::set_retry(bytes);
+        Ok::<(), ()>(())
+    });
+    copy.unwrap_or_else(|()| original.clone())
+}

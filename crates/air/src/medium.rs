@@ -1,0 +1,159 @@
+//! One primary channel: who is tuned to it, who contends for it, what is on it.
+
+use std::collections::VecDeque;
+
+use airlane_wlan::{Buffer, Channel, Dbm, MacAddr, Micros, Rate};
+use arrayvec::ArrayVec;
+
+use crate::radio::MediumId;
+use crate::{Position, RadioId};
+
+/// Index of a frame on the air or about to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PpduId(pub usize);
+
+/// What a PPDU carries.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    Rts,
+    CtsToSelf,
+    /// Answers the RTS of this radio.
+    Cts(RadioId),
+    /// Answers the data of this radio.
+    Ack(RadioId),
+    /// One MPDU.
+    Data {
+        frame: Buffer,
+        acknowledge: bool,
+    },
+}
+
+/// A transmitter: where and how strong.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
+    pub radio: RadioId,
+    pub position: Position,
+    pub power: Dbm,
+}
+
+/// Frames that may overlap one frame before it counts as lost everywhere.
+const OVERLAPS: usize = 6;
+
+/// One frame on the air.
+#[derive(Clone, Debug)]
+pub(crate) struct Ppdu {
+    pub source: Source,
+    pub medium: MediumId,
+    pub channel: Channel,
+    pub rate: Rate,
+    pub content: Content,
+    pub receiver: MacAddr,
+    pub transmitter: Option<MacAddr>,
+    /// Bytes, FCS included.
+    pub octets: usize,
+    pub start: Micros,
+    pub end: Micros,
+    /// How long the medium stays reserved after the end.
+    pub nav: Micros,
+    pub overlaps: ArrayVec<Source, OVERLAPS>,
+    /// More overlaps than there is room for.
+    pub jammed: bool,
+}
+
+impl Ppdu {
+    pub fn overlapped_by(&mut self, other: Source) {
+        self.jammed |= self.overlaps.try_push(other).is_err();
+    }
+}
+
+/// Slab of frames, used again without allocation.
+#[derive(Default)]
+pub(crate) struct Ppdus {
+    slots: Vec<Option<Ppdu>>,
+    free: Vec<PpduId>,
+}
+
+impl Ppdus {
+    pub fn insert(&mut self, ppdu: Ppdu) -> PpduId {
+        if let Some(id) = self.free.pop()
+            && let Some(slot) = self.slots.get_mut(id.0)
+        {
+            *slot = Some(ppdu);
+            return id;
+        }
+        self.slots.push(Some(ppdu));
+        PpduId(self.slots.len() - 1)
+    }
+
+    pub fn get(&self, id: PpduId) -> Option<&Ppdu> {
+        self.slots.get(id.0)?.as_ref()
+    }
+
+    pub fn get_mut(&mut self, id: PpduId) -> Option<&mut Ppdu> {
+        self.slots.get_mut(id.0)?.as_mut()
+    }
+
+    pub fn remove(&mut self, id: PpduId) -> Option<Ppdu> {
+        let ppdu = self.slots.get_mut(id.0)?.take()?;
+        self.free.push(id);
+        Some(ppdu)
+    }
+}
+
+/// A frame that is over, for radios that begin to contend after it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Past {
+    pub source: Source,
+    pub channel: Channel,
+    pub receiver: MacAddr,
+    pub end: Micros,
+    pub nav_until: Micros,
+}
+
+/// The longest AIFS there is: SIFS and 15 slots of 20 µs.
+const LONGEST_AIFS: Micros = Micros(316);
+
+pub(crate) struct Medium {
+    pub primary: Channel,
+    pub tuned: Vec<RadioId>,
+    pub monitors: Vec<RadioId>,
+    pub contenders: Vec<RadioId>,
+    pub active: Vec<PpduId>,
+    pub past: VecDeque<Past>,
+    /// The planned access, and its number: older ones are void.
+    pub access_at: Option<Micros>,
+    pub access_serial: u32,
+    pub busy_since: Micros,
+}
+
+impl Medium {
+    pub fn new(primary: Channel) -> Self {
+        Self {
+            primary,
+            tuned: Vec::new(),
+            monitors: Vec::new(),
+            contenders: Vec::new(),
+            active: Vec::new(),
+            past: VecDeque::new(),
+            access_at: None,
+            access_serial: 0,
+            busy_since: Micros(0),
+        }
+    }
+
+    /// Remembers a frame for as long as it can hold anyone back.
+    pub fn remember(&mut self, past: Past, now: Micros) {
+        while let Some(oldest) = self.past.front()
+            && oldest.nav_until.max(oldest.end + LONGEST_AIFS) < now
+        {
+            self.past.pop_front();
+        }
+        self.past.push_back(past);
+    }
+
+    pub fn leave(&mut self, radio: RadioId) {
+        for list in [&mut self.tuned, &mut self.monitors, &mut self.contenders] {
+            list.retain(|other| *other != radio);
+        }
+    }
+}

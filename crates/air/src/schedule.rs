@@ -1,0 +1,52 @@
+//! What is to happen, in order of time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use airlane_wlan::Micros;
+
+use crate::RadioId;
+use crate::medium::PpduId;
+use crate::radio::MediumId;
+
+/// Something due. At the same moment, earlier variants come first: what ends makes room, answers
+/// keep their SIFS, then those who contend see the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Due {
+    /// A frame is over.
+    End(PpduId),
+    /// A frame begins that was planned a SIFS ago.
+    Start(PpduId),
+    /// No answer began.
+    Timeout(RadioId, u32),
+    /// A back-off counter of this medium reaches zero.
+    Access(MediumId, u32),
+}
+
+#[derive(Default)]
+pub(crate) struct Schedule {
+    heap: BinaryHeap<Reverse<(Micros, u8, u64, Due)>>,
+    order: u64,
+}
+
+impl Schedule {
+    pub fn at(&mut self, time: Micros, due: Due) {
+        self.order += 1;
+        let rank = match due {
+            Due::End(_) => 0,
+            Due::Start(_) => 1,
+            Due::Timeout(..) => 2,
+            Due::Access(..) => 3,
+        };
+        self.heap.push(Reverse((time, rank, self.order, due)));
+    }
+
+    pub fn next(&self) -> Option<(Micros, Due)> {
+        let Reverse((time, _, _, due)) = self.heap.peek()?;
+        Some((*time, *due))
+    }
+
+    pub fn pop(&mut self) {
+        self.heap.pop();
+    }
+}

@@ -1,0 +1,141 @@
+//! What a radio is asked to send, and what the medium tells about it.
+
+use airlane_wlan::{
+    AccessCategory, Band, Buffer, Channel, Dbm, EdcaParameters, Micros, Rate, RateLadder,
+};
+
+use crate::RadioId;
+
+/// How the medium is reserved before a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protection {
+    /// Not at all.
+    #[default]
+    None,
+    /// RTS, answered by CTS. Group and unacknowledged frames go without.
+    RtsCts,
+    /// A CTS to the sender's own address, at 11 Mb/s in 2.4 GHz.
+    CtsToSelf,
+}
+
+/// One frame to send.
+#[derive(Clone, Debug)]
+pub struct Transmission {
+    /// Comes back in [`AirEvent::Sent`], unread.
+    pub token: u64,
+    /// MAC header and body, without FCS, encrypted if it is to be. Sent as it is; later attempts are
+    /// copies with the Retry bit.
+    pub frame: Buffer,
+    /// Where to send. Waits, and holds up the frames behind it, while the radio is tuned to another
+    /// primary channel.
+    pub channel: Channel,
+    /// Which of the radio's four queues.
+    pub category: AccessCategory,
+    /// Channel access parameters of this frame. One frame per transmit opportunity: the limit is
+    /// not used yet.
+    pub edca: EdcaParameters,
+    /// One attempt each, the last repeated. Empty: the slowest rate of the band.
+    pub rates: RateLadder,
+    /// Attempts beyond the first.
+    pub retry_limit: u8,
+    /// An acknowledgement is expected; never for group frames.
+    pub acknowledge: bool,
+    /// How the medium is reserved.
+    pub protect: Protection,
+    /// 9 µs slots in 2.4 GHz too.
+    pub short_slot: bool,
+    /// Short preamble for the CTS-to-self.
+    pub short_preamble: bool,
+    /// Instead of the radio's own transmit power.
+    pub power: Option<Dbm>,
+}
+
+impl Transmission {
+    /// An acknowledged best-effort frame under DCF, at one rate, with seven retries: a start from
+    /// which the fields are set.
+    pub fn new(token: u64, frame: Buffer, channel: Channel, rate: Rate) -> Self {
+        let mut rates = RateLadder::new();
+        rates.push(rate);
+        Self {
+            token,
+            frame,
+            channel,
+            category: AccessCategory::BestEffort,
+            edca: EdcaParameters::DCF,
+            rates,
+            retry_limit: 7,
+            acknowledge: true,
+            protect: Protection::None,
+            short_slot: true,
+            short_preamble: true,
+            power: None,
+        }
+    }
+
+    /// The rate of attempt number `attempt`, from 0.
+    pub fn rate(&self, attempt: u8) -> Rate {
+        let rung = self.rates.get(usize::from(attempt)).or(self.rates.last());
+        rung.copied().unwrap_or(match self.channel.band() {
+            Band::Ghz2 => Rate::DSSS_1,
+            Band::Ghz5 => Rate::OFDM_6,
+        })
+    }
+}
+
+/// How a transmission ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Acknowledged by its receiver.
+    Acknowledged,
+    /// Given up after all attempts.
+    NoAck,
+    /// Sent; no acknowledgement was asked for (group frames).
+    Unacknowledged,
+    /// Dropped before it was sent, or before it was sent again.
+    Cancelled,
+}
+
+/// What happened on the medium.
+#[derive(Clone, Debug)]
+pub enum AirEvent {
+    /// A frame reached a radio without error. Duplicates of frames whose ACK was lost come too.
+    Received {
+        /// Who heard it.
+        radio: RadioId,
+        /// The frame, without FCS.
+        frame: Buffer,
+        /// Where.
+        channel: Channel,
+        /// At what rate it was sent.
+        rate: Rate,
+        /// How strong it arrived.
+        signal: Dbm,
+        /// When its reception ended.
+        at: Micros,
+        /// Who sent it.
+        from: RadioId,
+    },
+    /// A transmission ended.
+    Sent {
+        /// Who sent.
+        radio: RadioId,
+        /// The token of [`Transmission`].
+        token: u64,
+        /// How it ended.
+        outcome: Outcome,
+        /// Times the frame itself was on the air.
+        attempts: u8,
+        /// RTS frames that no CTS answered.
+        rts_failures: u8,
+        /// Rate of the first attempt.
+        rate: Rate,
+        /// Rate of the last attempt.
+        last_rate: Rate,
+        /// Time on the medium: all attempts with their protection, gaps and answers.
+        airtime: Micros,
+        /// How strong the ACK arrived.
+        ack_signal: Option<Dbm>,
+        /// When it ended.
+        at: Micros,
+    },
+}

@@ -1,0 +1,153 @@
+//! A small world for stories: radios that are kept saturated, in virtual time.
+#![allow(dead_code, missing_docs)]
+
+use airlane_air::*;
+use airlane_wlan::*;
+
+pub const STATION: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
+pub const ACCESS_POINT: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
+pub const M54: Rate = Rate::Ofdm(OfdmRate::M54);
+
+pub fn ghz5() -> Channel {
+    Channel::new(Band::Ghz5, 36).unwrap()
+}
+
+pub fn ghz2() -> Channel {
+    Channel::new(Band::Ghz2, 1).unwrap()
+}
+
+/// A data frame of `length` bytes without FCS.
+pub fn data(receiver: MacAddr, transmitter: MacAddr, length: usize) -> Buffer {
+    let mut bytes = vec![0; length.max(24)];
+    bytes[..2].copy_from_slice(&[0x08, 0x01]);
+    bytes[4..10].copy_from_slice(&receiver.0);
+    bytes[10..16].copy_from_slice(&transmitter.0);
+    bytes[16..22].copy_from_slice(&receiver.0);
+    Buffer::from_slice(&bytes).unwrap()
+}
+
+pub fn address(number: usize) -> MacAddr {
+    MacAddr([2, 0, 0, 0, 2, number as u8])
+}
+
+pub fn radio_at(air: &mut Air, channel: Channel, address: MacAddr, x: f32) -> RadioId {
+    let id = air.add_radio(RadioConfig {
+        name: address.to_string(),
+        position: Position { x, y: 0.0, z: 0.0 },
+        tx_power: Dbm(15.0),
+    });
+    air.set_addresses(id, &[address]);
+    air.tune(Micros(0), id, Some(channel));
+    id
+}
+
+pub fn radio(air: &mut Air, channel: Channel, address: MacAddr) -> RadioId {
+    radio_at(air, channel, address, 0.0)
+}
+
+pub fn events(air: &mut Air) -> Vec<AirEvent> {
+    std::iter::from_fn(|| air.next_event()).collect()
+}
+
+/// Runs until nothing more is planned; everything that happened.
+pub fn drain(air: &mut Air) -> Vec<AirEvent> {
+    let mut now = Micros(0);
+    while let Some(next) = air.step(now) {
+        now = next;
+    }
+    events(air)
+}
+
+pub fn outcomes(events: &[AirEvent]) -> Vec<(u64, Outcome, u8)> {
+    let sent = events.iter().filter_map(|event| match event {
+        AirEvent::Sent {
+            token,
+            outcome,
+            attempts,
+            ..
+        } => Some((*token, *outcome, *attempts)),
+        AirEvent::Received { .. } => None,
+    });
+    sent.collect()
+}
+
+pub fn receivers(events: &[AirEvent]) -> Vec<RadioId> {
+    let received = events.iter().filter_map(|event| match event {
+        AirEvent::Received { radio, .. } => Some(*radio),
+        AirEvent::Sent { .. } => None,
+    });
+    received.collect()
+}
+
+/// offered = ended + queued.
+pub fn assert_conserved(air: &Air, radios: &[RadioId]) {
+    let queued: usize = radios
+        .iter()
+        .flat_map(|radio| AccessCategory::ALL.map(|category| air.queued(*radio, category)))
+        .sum();
+    let counters = air.counters();
+    assert_eq!(counters.offered, counters.ended() + queued as u64);
+}
+
+/// Acknowledged frames of senders that always have two frames queued, until `end`.
+pub struct Saturation {
+    pub air: Air,
+    pub senders: Vec<RadioId>,
+    pub acknowledged: u64,
+    pub per_sender: Vec<u64>,
+    pub attempts: u64,
+}
+
+pub fn saturate(
+    config: AirConfig,
+    channel: Channel,
+    senders: usize,
+    end: Micros,
+    make: impl Fn(usize, Channel) -> Transmission,
+) -> Saturation {
+    let mut air = Air::new(config);
+    let receiver = radio(&mut air, channel, ACCESS_POINT);
+    let ids: Vec<RadioId> = (0..senders)
+        .map(|number| radio(&mut air, channel, address(number)))
+        .collect();
+    for (number, id) in ids.iter().enumerate() {
+        air.transmit(Micros(0), *id, make(number, channel));
+        air.transmit(Micros(0), *id, make(number, channel));
+    }
+    let (mut acknowledged, mut attempts, mut now) = (0, 0, Micros(0));
+    let mut per_sender = vec![0; senders];
+    while now < end {
+        let Some(next) = air.step(now) else { break };
+        while let Some(event) = air.next_event() {
+            if let AirEvent::Sent {
+                radio,
+                outcome,
+                attempts: tries,
+                ..
+            } = event
+            {
+                let number = ids.iter().position(|id| *id == radio).unwrap();
+                acknowledged += u64::from(outcome == Outcome::Acknowledged);
+                per_sender[number] += 1;
+                attempts += u64::from(tries);
+                air.transmit(now, radio, make(number, channel));
+            }
+        }
+        now = next;
+    }
+    let mut all = ids.clone();
+    all.push(receiver);
+    assert_conserved(&air, &all);
+    Saturation {
+        air,
+        senders: ids,
+        acknowledged,
+        per_sender,
+        attempts,
+    }
+}
+
+/// Payload bits acknowledged per microsecond.
+pub fn goodput(saturation: &Saturation, payload: usize, end: Micros) -> f64 {
+    saturation.acknowledged as f64 * payload as f64 * 8.0 / end.0 as f64
+}
