@@ -9,6 +9,12 @@ use crate::{Channel, MacAddr, Micros, Rate};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag(pub u16);
 
+impl Tag {
+    /// Requests of the host driver itself. Front ends never use it: it has the bit that marks
+    /// unsolicited packets of the device (iwl-trans.h SEQ_RX_FRAME).
+    pub const HOST: Self = Self(u16::MAX);
+}
+
 /// A command and its tag.
 #[derive(Debug)]
 pub struct Request {
