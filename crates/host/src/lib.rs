@@ -1,1 +1,14 @@
-//! The augmented host driver: three answers to a command, routing by VM-ID.
+//! The augmented host driver (Virtual WiFi, sections 3.2, 3.3 and 4.2). It stands between the VMs'
+//! cards and the NIC: it tags nothing and copies nothing, it decides. Per command one of three
+//! answers, by the table [`POLICY`]: pass on, consolidate, answer locally.
+//!
+//! Not here: isolation of one VM's state from another's, which the NIC keeps per vMAC; identity of
+//! frames, which the NIC checks on its own copy.
+
+mod host;
+mod policy;
+mod power;
+mod scans;
+
+pub use host::{Host, HostConfig, HostCounters};
+pub use policy::{Answer, CommandKind, POLICY, Rule, answer, markdown};
