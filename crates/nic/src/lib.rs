@@ -1,1 +1,32 @@
-//! The augmented NIC: virtual MACs, receive filter, keys, rates.
+//! The augmented NIC (Virtual WiFi, sections 3.3 and 4.3): one radio that carries a virtual MAC
+//! (vMAC) per VM, each with its own address, BSS, channel, stations, keys, rates and statistics.
+//!
+//! The way out: a frame is copied once from the guest's memory, checked to be the VM's own, given
+//! its sequence number, encrypted, and handed to the air in turn, by airtime. The way in: the
+//! receive filter finds the vMAC by address, the vMAC's key opens the frame, the VM-ID goes with
+//! it. Between them the channel schedule decides where the one radio is.
+//!
+//! Not here: decisions about commands that touch more than one VM (the host driver), the medium
+//! (the `air` crate), duplicates and replay and reordering (the guest's driver).
+//!
+//! Receive block-ack agreements are noted; aggregates are not formed.
+
+mod ccmp;
+mod counters;
+mod dwrr;
+mod execute;
+mod flights;
+mod keys;
+mod medium;
+mod nic;
+mod perform;
+mod prepare;
+mod receive;
+mod scan;
+mod schedule;
+mod transmit;
+mod vmac;
+
+pub use counters::{Counters, DropReasonReason, VmCounters};
+pub use medium::Medium;
+pub use nic::{Nic, NicConfig, VmacView};

@@ -1,0 +1,108 @@
+//! What is counted. Every frame that a VM offers ends in exactly one of these:
+//! `offered = sent + failed + dropped + queued`, across resets.
+
+use airlane_wlan::Micros;
+
+/// Why a frame that a VM offered never went on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// There is no vMAC, or it has no address, or its mode never sends.
+    NotConfigured,
+    /// The vMAC's queue is full.
+    QueueFull,
+    /// Too short for its own header, too long, no longer mapped, or not shaped for its cipher.
+    Malformed,
+    /// The transmitter address is not the vMAC's own.
+    Identity,
+    /// Data to another BSS than the vMAC's own.
+    ForeignBss,
+    /// The station is not in the table.
+    UnknownStation,
+    /// Flushed by the driver.
+    Flushed,
+    /// The vMAC was reset.
+    Reset,
+}
+
+impl Drop {
+    /// All reasons, in the order of [`VmCounters::dropped`].
+    pub const ALL: [Self; 8] = [
+        Self::NotConfigured,
+        Self::QueueFull,
+        Self::Malformed,
+        Self::Identity,
+        Self::ForeignBss,
+        Self::UnknownStation,
+        Self::Flushed,
+        Self::Reset,
+    ];
+}
+
+/// Counters of one VM, from the beginning; a reset of its vMAC does not clear them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VmCounters {
+    /// Frames that the VM asked to send.
+    pub offered: u64,
+    /// Sent, and acknowledged where that was asked.
+    pub sent: u64,
+    /// Given up without an acknowledgement.
+    pub failed: u64,
+    /// Dropped before the air, by reason in the order of [`DropReasonReason::ALL`].
+    pub dropped: [u64; DropReason::ALL.len()],
+    /// Frames that wait or are on the air now.
+    pub queued: u64,
+    /// Attempts beyond the first.
+    pub retries: u64,
+    /// Time on the medium, all attempts.
+    pub airtime: Micros,
+    /// Frames delivered to the VM.
+    pub received: u64,
+    /// Of those, decrypted by the NIC.
+    pub decrypted: u64,
+    /// Of those, with a wrong message integrity code.
+    pub undecryptable: u64,
+}
+
+impl VmCounters {
+    pub(crate) fn drop_frame(&mut self, reason: DropReason) {
+        if let Some(counter) = self.dropped.get_mut(reason as usize) {
+            *counter += 1;
+        }
+    }
+
+    /// How many frames were dropped for this reason.
+    pub fn dropped_for(&self, reason: DropReason) -> u64 {
+        self.dropped.get(reason as usize).copied().unwrap_or(0)
+    }
+
+    /// True when every offered frame is accounted for.
+    pub fn conserved(&self) -> bool {
+        let dropped: u64 = self.dropped.iter().sum();
+        self.offered == self.sent + self.failed + dropped + self.queued
+    }
+}
+
+/// Counters of the card as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames heard.
+    pub heard: u64,
+    /// Heard, and too short for their own header.
+    pub malformed: u64,
+    /// Heard, and for no vMAC.
+    pub unwanted: u64,
+    /// Copies of frames delivered to vMACs.
+    pub delivered: u64,
+    /// Null frames that told an access point of absence or presence.
+    pub announcements: u64,
+    /// Of those, not acknowledged.
+    pub unheard_announcements: u64,
+    /// Probe requests sent.
+    pub probes: u64,
+    /// Changes of channel.
+    pub tunes: u64,
+    /// Ends of transmissions whose vMAC was reset meanwhile.
+    pub orphans: u64,
+    /// Buffers made because a pool was in use.
+    pub pool_misses: u64,
+}

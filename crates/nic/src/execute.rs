@@ -1,0 +1,173 @@
+//! What each command does.
+
+use airlane_lane::VmId;
+use airlane_wlan::{
+    Command, Configuration, Dbm, Event, MacAddr, Micros, Refusal, Reply, Request, Tag,
+};
+
+use crate::medium::Medium;
+use crate::nic::Nic;
+use crate::scan::Sweep;
+use crate::vmac::Vmac;
+
+impl Nic {
+    pub(crate) fn execute<M: Medium>(
+        &mut self,
+        now: Micros,
+        vm: VmId,
+        Request { tag, command }: Request,
+        air: &mut M,
+    ) {
+        let result = match command {
+            Command::Reset => {
+                self.tear_down(now, vm, air);
+                return self.emit(vm, Event::ResetDone);
+            }
+            Command::Transmit(transmit) => return self.accept(vm, tag, transmit),
+            Command::Initialize => self.initialize(now, vm, air),
+            _ if self.vmac(vm).is_none() => Err(Refusal::NotInitialized),
+            Command::Flush(mask) => return self.flush(now, vm, tag, mask, air),
+            Command::Scan(request) => self.scan(vm, *request),
+            Command::AbortScan => return self.abort_scan(vm, tag),
+            Command::Configure(configuration) => self.configure(now, vm, *configuration, air),
+            Command::PowerSave(power) => {
+                // Consolidated by the host driver: it holds for the radio, whoever sent it.
+                self.power = power;
+                Ok(Reply::Ok)
+            }
+            other => self.set(now, vm, other),
+        };
+        let reply = result.unwrap_or_else(Reply::Refused);
+        self.emit(vm, Event::Done(tag, reply));
+    }
+
+    /// A vMAC comes into being; what the VM had before goes.
+    fn initialize<M: Medium>(
+        &mut self,
+        now: Micros,
+        vm: VmId,
+        air: &mut M,
+    ) -> Result<Reply, Refusal> {
+        self.tear_down(now, vm, air);
+        let slot = self.vmacs.get_mut(vm.index());
+        *slot.ok_or(Refusal::AddressTaken)? = Some(Box::new(Vmac::new()));
+        Ok(Reply::Ok)
+    }
+
+    fn configure<M: Medium>(
+        &mut self,
+        now: Micros,
+        vm: VmId,
+        configuration: Configuration,
+        air: &mut M,
+    ) -> Result<Reply, Refusal> {
+        let address = configuration.address;
+        let owner = self.addresses.get(&address);
+        if address.is_group() || owner.is_some_and(|&owner| owner != vm) {
+            return Err(Refusal::AddressTaken);
+        }
+        if configuration.forget_stations {
+            self.keys.forget(vm);
+        }
+        if let Some(vmac) = self.vmac_mut(vm) {
+            vmac.configure(now, configuration);
+        }
+        self.refresh_filter(air);
+        Ok(Reply::Ok)
+    }
+
+    fn scan(&mut self, vm: VmId, request: airlane_wlan::ScanRequest) -> Result<Reply, Refusal> {
+        if self.sweep.is_some() {
+            return Err(Refusal::Busy);
+        }
+        let id = self.next_serial();
+        self.sweep = Some(Sweep::new(vm, id, request));
+        Ok(Reply::Ok)
+    }
+
+    fn abort_scan(&mut self, vm: VmId, tag: Tag) {
+        let Some(sweep) = self.sweep.take_if(|sweep| sweep.vm == vm) else {
+            let reply = Reply::Refused(Refusal::NoScan);
+            return self.emit(vm, Event::Done(tag, reply));
+        };
+        self.emit(vm, Event::Done(tag, Reply::Ok));
+        self.emit(vm, Event::Scan(sweep.complete(true)));
+    }
+
+    /// The commands that set something of the vMAC and nothing else.
+    fn set(&mut self, now: Micros, vm: VmId, command: Command) -> Result<Reply, Refusal> {
+        let Self { vmacs, keys, .. } = self;
+        let vmac = vmacs.get_mut(vm.index()).and_then(Option::as_deref_mut);
+        let vmac = vmac.ok_or(Refusal::NotInitialized)?;
+        match command {
+            Command::AddStation(index, address) => {
+                if let Some(old) = vmac.station(index).map(|station| station.address)
+                    && old != address
+                {
+                    keys.forget_peer(vm, old);
+                }
+                let added = vmac.add_station(index, address);
+                return known(added, Refusal::StationTableFull);
+            }
+            Command::RemoveStation(address) => {
+                keys.forget_peer(vm, address);
+                return known(vmac.remove_station(address), Refusal::UnknownStation);
+            }
+            Command::ModifyStation(index) => {
+                return known(vmac.station(index).is_some(), Refusal::UnknownStation);
+            }
+            Command::SetKey(key) => {
+                let station = vmac.station(key.station).ok_or(Refusal::UnknownStation)?;
+                let peer: MacAddr = station.address;
+                keys.set(vm, peer, &key);
+            }
+            Command::RemoveKey(station, slot) => keys.remove(vm, station, slot),
+            Command::BlockAck(agreement) => {
+                return known(vmac.set_agreement(agreement), Refusal::UnknownStation);
+            }
+            Command::RateLadder(index, ladder) => {
+                return known(vmac.set_ladder(index, *ladder), Refusal::UnknownStation);
+            }
+            Command::Statistics { clear } => return Ok(statistics(vmac, clear)),
+            Command::Timing(timing) => vmac.timing = timing,
+            Command::Edca(parameters) => vmac.edca = parameters,
+            Command::TxPower(power) => vmac.tx_power = Some(Dbm(f32::from(power) / 2.0)),
+            Command::SwitchChannel(switch) => {
+                vmac.switch = Some((now + switch.after, switch.channel));
+            }
+            // Of no effect on an emulated radio; the host driver answers these itself.
+            Command::TxAntennas(_)
+            | Command::Calibrate
+            | Command::Sensitivity
+            | Command::Led
+            | Command::Coexistence
+            | Command::Thermal => {}
+            // Done by `execute`.
+            Command::Reset
+            | Command::Initialize
+            | Command::Configure(_)
+            | Command::Scan(_)
+            | Command::AbortScan
+            | Command::Flush(_)
+            | Command::PowerSave(_)
+            | Command::Transmit(_) => {}
+        }
+        Ok(Reply::Ok)
+    }
+}
+
+fn known(found: bool, refusal: Refusal) -> Result<Reply, Refusal> {
+    if found { Ok(Reply::Ok) } else { Err(refusal) }
+}
+
+fn statistics(vmac: &mut Vmac, clear: bool) -> Reply {
+    let report = airlane_wlan::Statistics {
+        cleared: clear,
+        channel: vmac.channel(),
+        ..vmac.statistics
+    };
+    if clear {
+        vmac.statistics = airlane_wlan::Statistics::default();
+    }
+    Reply::Statistics(Box::new(report))
+}

@@ -1,0 +1,163 @@
+//! The key table: one for the whole card, indexed by access point, vMAC and key (Virtual WiFi,
+//! section 4.3). So two VMs that joined the same access point never share an entry.
+
+use std::collections::BTreeMap;
+
+use airlane_lane::{MAX_VMS, VmId};
+use airlane_wlan::{Cipher, Key, MacAddr, StationIndex};
+
+use crate::ccmp::Ccmp;
+
+/// Which key of a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum KeyKind {
+    /// For frames to and from this vMAC alone, by key ID.
+    Pairwise(u8),
+    /// For group frames that the peer sends, by key ID.
+    Group(u8),
+}
+
+struct Entry {
+    station: StationIndex,
+    slot: u8,
+    bytes: [u8; 16],
+    /// `None`: the driver decrypts.
+    ccmp: Option<Ccmp>,
+}
+
+/// All keys of all vMACs.
+#[derive(Default)]
+pub(crate) struct KeyTable {
+    entries: BTreeMap<(VmId, MacAddr, KeyKind), Entry>,
+    /// The last key per vMAC that came with a frame and stands in no entry.
+    spare: [Option<([u8; 16], Ccmp)>; MAX_VMS],
+}
+
+impl KeyTable {
+    /// Puts `key` of `peer` in, in place of what its slot held.
+    pub(crate) fn set(&mut self, vm: VmId, peer: MacAddr, key: &Key) {
+        self.remove(vm, key.station, key.slot);
+        let kind = if key.group {
+            KeyKind::Group(key.index & 3)
+        } else {
+            KeyKind::Pairwise(key.index & 3)
+        };
+        let entry = Entry {
+            station: key.station,
+            slot: key.slot,
+            bytes: key.bytes,
+            ccmp: (key.cipher == Cipher::Ccmp).then(|| Ccmp::new(&key.bytes)),
+        };
+        self.entries.insert((vm, peer, kind), entry);
+    }
+
+    /// Takes the key in this slot of this station out, if there is one.
+    pub(crate) fn remove(&mut self, vm: VmId, station: StationIndex, slot: u8) {
+        self.entries.retain(|&(owner, _, _), entry| {
+            owner != vm || entry.station != station || entry.slot != slot
+        });
+    }
+
+    /// Takes all keys of one peer out.
+    pub(crate) fn forget_peer(&mut self, vm: VmId, peer: MacAddr) {
+        self.entries
+            .retain(|&(owner, address, _), _| owner != vm || address != peer);
+    }
+
+    /// Takes all keys of one vMAC out.
+    pub(crate) fn forget(&mut self, vm: VmId) {
+        self.entries.retain(|&(owner, _, _), _| owner != vm);
+        if let Some(spare) = self.spare.get_mut(vm.index()) {
+            *spare = None;
+        }
+    }
+
+    /// The key to receive with; `None` when there is none or the driver decrypts itself.
+    pub(crate) fn receive(&self, vm: VmId, peer: MacAddr, kind: KeyKind) -> Option<&Ccmp> {
+        self.entries.get(&(vm, peer, kind))?.ccmp.as_ref()
+    }
+
+    /// The expanded form of the key that came with a frame to `peer`: expanded once, then reused
+    /// for as long as the frames bring the same bytes.
+    pub(crate) fn transmit(&mut self, vm: VmId, peer: MacAddr, bytes: &[u8; 16]) -> Option<&Ccmp> {
+        let range = (vm, peer, KeyKind::Pairwise(0))..=(vm, peer, KeyKind::Group(u8::MAX));
+        let known = self
+            .entries
+            .range(range)
+            .map(|(_, entry)| entry)
+            .find(|entry| entry.bytes == *bytes)
+            .and_then(|entry| entry.ccmp.as_ref());
+        if known.is_some() {
+            return known;
+        }
+        let spare = self.spare.get_mut(vm.index())?;
+        if spare.as_ref().is_none_or(|(known, _)| known != bytes) {
+            *spare = Some((*bytes, Ccmp::new(bytes)));
+        }
+        spare.as_ref().map(|(_, ccmp)| ccmp)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self, vm: VmId) -> usize {
+        self.entries
+            .keys()
+            .filter(|&&(owner, _, _)| owner == vm)
+            .count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AP: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
+
+    fn vm(number: usize) -> VmId {
+        VmId::new(number).unwrap()
+    }
+
+    fn key(slot: u8, index: u8, group: bool) -> Key {
+        Key {
+            station: StationIndex(0),
+            slot,
+            index,
+            group,
+            cipher: Cipher::Ccmp,
+            bytes: [slot; 16],
+        }
+    }
+
+    #[test]
+    fn two_vmacs_of_one_access_point_share_no_entry() {
+        let mut table = KeyTable::default();
+        table.set(vm(0), AP, &key(0, 0, false));
+        assert!(table.receive(vm(0), AP, KeyKind::Pairwise(0)).is_some());
+        assert!(table.receive(vm(1), AP, KeyKind::Pairwise(0)).is_none());
+        table.set(vm(1), AP, &key(0, 0, false));
+        table.forget(vm(0));
+        assert_eq!((table.len(vm(0)), table.len(vm(1))), (0, 1));
+    }
+
+    #[test]
+    fn a_slot_holds_one_key() {
+        let mut table = KeyTable::default();
+        table.set(vm(0), AP, &key(1, 1, true));
+        table.set(vm(0), AP, &key(1, 2, true));
+        assert!(table.receive(vm(0), AP, KeyKind::Group(1)).is_none());
+        assert!(table.receive(vm(0), AP, KeyKind::Group(2)).is_some());
+        table.remove(vm(0), StationIndex(0), 1);
+        assert_eq!(table.len(vm(0)), 0);
+    }
+
+    #[test]
+    fn a_software_key_is_kept_and_never_used() {
+        let mut table = KeyTable::default();
+        let software = Key {
+            cipher: Cipher::Software,
+            ..key(0, 0, false)
+        };
+        table.set(vm(0), AP, &software);
+        assert_eq!(table.len(vm(0)), 1);
+        assert!(table.receive(vm(0), AP, KeyKind::Pairwise(0)).is_none());
+    }
+}

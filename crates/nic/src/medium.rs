@@ -1,0 +1,42 @@
+//! What the NIC needs of the medium: six calls. [`Air`] is the one there is; the seam lets tests
+//! and benchmarks put a medium without radio waves in its place.
+
+use airlane_air::{Air, RadioId, Transmission};
+use airlane_wlan::{AccessCategory, Channel, MacAddr, Micros};
+
+/// A medium that one radio sends into.
+pub trait Medium {
+    /// Moves the radio to a channel, or turns it off.
+    fn tune(&mut self, now: Micros, radio: RadioId, channel: Option<Channel>);
+    /// The addresses whose frames the radio acknowledges and receives.
+    fn set_addresses(&mut self, radio: RadioId, addresses: &[MacAddr]);
+    /// Receive the unicast frames of other stations as well.
+    fn set_promiscuous(&mut self, radio: RadioId, on: bool);
+    /// Queues a frame; its end is told by [`airlane_air::AirEvent::Sent`].
+    fn transmit(&mut self, now: Micros, radio: RadioId, transmission: Transmission);
+    /// Frames of this category that have not ended yet.
+    fn queued(&self, radio: RadioId, category: AccessCategory) -> usize;
+    /// Gives up the queued frames with these tokens; each still ends by an event.
+    fn cancel(&mut self, now: Micros, radio: RadioId, which: &dyn Fn(u64) -> bool);
+}
+
+impl Medium for Air {
+    fn tune(&mut self, now: Micros, radio: RadioId, channel: Option<Channel>) {
+        Air::tune(self, now, radio, channel);
+    }
+    fn set_addresses(&mut self, radio: RadioId, addresses: &[MacAddr]) {
+        Air::set_addresses(self, radio, addresses);
+    }
+    fn set_promiscuous(&mut self, radio: RadioId, on: bool) {
+        Air::set_promiscuous(self, radio, on);
+    }
+    fn transmit(&mut self, now: Micros, radio: RadioId, transmission: Transmission) {
+        Air::transmit(self, now, radio, transmission);
+    }
+    fn queued(&self, radio: RadioId, category: AccessCategory) -> usize {
+        Air::queued(self, radio, category)
+    }
+    fn cancel(&mut self, now: Micros, radio: RadioId, which: &dyn Fn(u64) -> bool) {
+        Air::cancel(self, now, radio, which);
+    }
+}

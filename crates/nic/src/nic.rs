@@ -1,0 +1,309 @@
+//! The card: commands in, events out, and the clockwork between.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use airlane_air::{AirEvent, RadioId};
+use airlane_lane::{MAX_VMS, VmId};
+use airlane_wlan::{
+    AccessCategory, BufferPool, Channel, Event, MacAddr, Micros, PowerSave, Request,
+};
+
+use crate::counters::{Counters, DropReason, VmCounters};
+use crate::dwrr::Dwrr;
+use crate::flights::{Cargo, Flights};
+use crate::keys::KeyTable;
+use crate::medium::Medium;
+use crate::receive::Heard;
+use crate::scan::Sweep;
+use crate::schedule::{Schedule, Step};
+use crate::transmit::Ended;
+use crate::vmac::Vmac;
+
+/// Sizes of a card.
+#[derive(Clone, Copy, Debug)]
+pub struct NicConfig {
+    /// Frames that one vMAC's queues hold.
+    pub queue_limit: usize,
+    /// Frames per access category that the air holds at a time. Few: what is with the air can be
+    /// neither shared out anew nor flushed.
+    pub air_depth: usize,
+    /// Buffers for frames on their way out.
+    pub tx_buffers: usize,
+    /// Buffers for decrypted frames on their way in.
+    pub rx_buffers: usize,
+}
+
+impl Default for NicConfig {
+    fn default() -> Self {
+        Self {
+            queue_limit: 4_096,
+            air_depth: 2,
+            tx_buffers: 64,
+            rx_buffers: 512,
+        }
+    }
+}
+
+/// One vMAC, for reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VmacView {
+    /// Whose.
+    pub vm: VmId,
+    /// Its address; zero when no interface is up.
+    pub address: MacAddr,
+    /// Its BSS; zero when none.
+    pub bssid: MacAddr,
+    /// Its channel, once configured.
+    pub channel: Option<Channel>,
+    /// True once associated.
+    pub associated: bool,
+    /// Its VM's counters.
+    pub counters: VmCounters,
+}
+
+/// Turns of one step of the clockwork: far more than any state needs, so that a defect stalls nobody.
+const TURNS: usize = 64;
+
+/// The augmented NIC: one radio, up to [`MAX_VMS`] vMACs.
+pub struct Nic {
+    pub(crate) radio: RadioId,
+    pub(crate) config: NicConfig,
+    pub(crate) vmacs: [Option<Box<Vmac>>; MAX_VMS],
+    pub(crate) addresses: BTreeMap<MacAddr, VmId>,
+    /// vMACs that receive everything.
+    pub(crate) promiscuous: usize,
+    pub(crate) keys: KeyTable,
+    pub(crate) tx_pool: BufferPool,
+    pub(crate) rx_pool: BufferPool,
+    pub(crate) schedule: Schedule,
+    pub(crate) sweep: Option<Sweep>,
+    pub(crate) flights: Flights,
+    pub(crate) counters: Counters,
+    pub(crate) power: PowerSave,
+    dwrr: [Dwrr; 4],
+    vm_counters: [VmCounters; MAX_VMS],
+    serial: u64,
+    events: VecDeque<(VmId, Event)>,
+}
+
+impl Nic {
+    /// A card on this radio, of the usual size, without vMACs.
+    pub fn new(radio: RadioId) -> Self {
+        Self::with_config(radio, NicConfig::default())
+    }
+
+    /// A card of other sizes.
+    pub fn with_config(radio: RadioId, config: NicConfig) -> Self {
+        Self {
+            radio,
+            config,
+            vmacs: Default::default(),
+            addresses: BTreeMap::new(),
+            promiscuous: 0,
+            keys: KeyTable::default(),
+            tx_pool: BufferPool::new(config.tx_buffers),
+            rx_pool: BufferPool::new(config.rx_buffers),
+            schedule: Schedule::default(),
+            sweep: None,
+            flights: Flights::default(),
+            counters: Counters::default(),
+            power: PowerSave::default(),
+            dwrr: Default::default(),
+            vm_counters: Default::default(),
+            serial: 0,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Takes a command of a VM. Call [`Nic::step`] after a batch of them.
+    pub fn request<M: Medium>(&mut self, now: Micros, vm: VmId, request: Request, air: &mut M) {
+        self.execute(now, vm, request, air);
+    }
+
+    /// Takes an event of this card's own radio. Call [`Nic::step`] after a batch of them.
+    pub fn air_event<M: Medium>(&mut self, now: Micros, event: AirEvent, air: &mut M) {
+        let _ = (now, air);
+        match event {
+            AirEvent::Received {
+                frame,
+                channel,
+                rate,
+                signal,
+                at,
+                ..
+            } => self.heard(&Heard {
+                frame,
+                channel,
+                rate,
+                signal,
+                at,
+            }),
+            AirEvent::Sent {
+                token,
+                outcome,
+                attempts,
+                rts_failures,
+                rate,
+                airtime,
+                ..
+            } => self.sent(
+                token,
+                &Ended {
+                    outcome,
+                    attempts,
+                    rts_failures,
+                    rate,
+                    airtime,
+                },
+            ),
+        }
+    }
+
+    fn sent(&mut self, token: u64, ended: &Ended) {
+        match self.flights.land(token) {
+            Some(Cargo::Frame { vm, serial }) => self.landed(vm, serial, ended),
+            Some(Cargo::Announcement { .. }) => self.announced(ended.outcome),
+            Some(Cargo::Probe { .. }) => {}
+            None => self.counters.orphans += 1,
+        }
+    }
+
+    /// Lets due things happen and gives the air what it has room for. Returns when to come back
+    /// unless something else happens first; `None` when no timer runs.
+    pub fn step<M: Medium>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
+        let switch = self.switch_channels(now, air);
+        let mut wait = Some(now);
+        for _ in 0..TURNS {
+            let (wishes, recheck) = self.wishes(now);
+            match self.schedule.step(now, &wishes, self.flights.len()) {
+                Step::Do(act) => self.perform(now, act, air),
+                Step::Wait(until) => {
+                    wait = earlier(until, recheck);
+                    break;
+                }
+            }
+        }
+        self.feed(now, air);
+        earlier(wait, switch)
+    }
+
+    /// The next event for a VM.
+    pub fn next_event(&mut self) -> Option<(VmId, Event)> {
+        self.events.pop_front()
+    }
+
+    /// Every vMAC there is.
+    pub fn vmacs(&self) -> impl Iterator<Item = VmacView> {
+        self.active().map(|(vm, vmac)| VmacView {
+            vm,
+            address: vmac.address().unwrap_or_default(),
+            bssid: vmac.bssid().unwrap_or_default(),
+            channel: vmac.channel(),
+            associated: vmac.associated(),
+            counters: self.vm_counters(vm),
+        })
+    }
+
+    /// Counters of the card.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            pool_misses: self.tx_pool.misses() + self.rx_pool.misses(),
+            ..self.counters
+        }
+    }
+
+    /// Counters of one VM, also when it has no vMAC any more.
+    pub fn vm_counters(&self, vm: VmId) -> VmCounters {
+        let counters = self.vm_counters.get(vm.index());
+        counters.copied().unwrap_or_default()
+    }
+
+    /// The channel that the radio is tuned to.
+    pub fn channel(&self) -> Option<Channel> {
+        self.schedule.here()
+    }
+
+    /// The sleep schedule of the radio. An emulated radio hears what comes while it sleeps.
+    pub fn power_save(&self) -> PowerSave {
+        self.power
+    }
+
+    /// Sets a VM's share of the airtime, relative to the others'; 1 is the usual.
+    pub fn set_weight(&mut self, vm: VmId, weight: u16) {
+        for dwrr in &mut self.dwrr {
+            dwrr.set_weight(vm, weight);
+        }
+    }
+
+    pub(crate) fn active(&self) -> impl Iterator<Item = (VmId, &Vmac)> {
+        VmId::all().filter_map(|vm| Some((vm, self.vmac(vm)?)))
+    }
+
+    pub(crate) fn vmac(&self, vm: VmId) -> Option<&Vmac> {
+        self.vmacs.get(vm.index())?.as_deref()
+    }
+
+    pub(crate) fn vmac_mut(&mut self, vm: VmId) -> Option<&mut Vmac> {
+        self.vmacs.get_mut(vm.index())?.as_deref_mut()
+    }
+
+    pub(crate) fn dwrr_mut(&mut self, category: AccessCategory) -> Option<&mut Dwrr> {
+        self.dwrr.get_mut(category as usize)
+    }
+
+    pub(crate) fn emit(&mut self, vm: VmId, event: Event) {
+        self.events.push_back((vm, event));
+    }
+
+    pub(crate) fn count(&mut self, vm: VmId, change: impl FnOnce(&mut VmCounters)) {
+        if let Some(counters) = self.vm_counters.get_mut(vm.index()) {
+            change(counters);
+        }
+    }
+
+    /// Numbers for frames, tokens and sweeps; none is used twice.
+    pub(crate) fn next_serial(&mut self) -> u64 {
+        self.serial += 1;
+        self.serial
+    }
+
+    /// Takes all that this VM has, and its frames out of the air.
+    pub(crate) fn tear_down<M: Medium>(&mut self, now: Micros, vm: VmId, air: &mut M) {
+        if let Some(slot) = self.vmacs.get_mut(vm.index()) {
+            *slot = None;
+        }
+        self.keys.forget(vm);
+        self.sweep = self.sweep.take().filter(|sweep| sweep.vm != vm);
+        for dwrr in &mut self.dwrr {
+            dwrr.forget(vm);
+        }
+        let orphans = self.flights.forget(vm);
+        air.cancel(now, self.radio, &|token| orphans.contains(&token));
+        self.count(vm, |counters| {
+            for _ in 0..std::mem::take(&mut counters.queued) {
+                counters.drop_frame(DropReason::Reset);
+            }
+        });
+        self.refresh_filter(air);
+    }
+
+    /// Tells the radio whose frames to receive.
+    pub(crate) fn refresh_filter<M: Medium>(&mut self, air: &mut M) {
+        let of = |(vm, vmac): (VmId, &Vmac)| Some((vmac.address()?, vm));
+        self.addresses = self.active().filter_map(of).collect();
+        self.promiscuous = self
+            .active()
+            .filter(|(_, vmac)| vmac.listens_to_all())
+            .count();
+        let addresses: Vec<MacAddr> = self.addresses.keys().copied().collect();
+        air.set_addresses(self.radio, &addresses);
+        air.set_promiscuous(self.radio, self.promiscuous > 0);
+    }
+}
+
+pub(crate) fn earlier(a: Option<Micros>, b: Option<Micros>) -> Option<Micros> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}

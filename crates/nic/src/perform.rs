@@ -1,0 +1,246 @@
+//! What the channel schedule wishes and what it makes the card do: moves, announcements, probes.
+
+use airlane_air::{Outcome, Protection, Transmission};
+use airlane_lane::VmId;
+use airlane_wlan::{
+    AccessCategory, Buffer, Channel, Event, MacAddr, Micros, Rate, RateLadder, ScanEvent, Width,
+};
+
+use crate::flights::Cargo;
+use crate::medium::Medium;
+use crate::nic::{Nic, earlier};
+use crate::prepare::lowest;
+use crate::schedule::{Act, Homes, Stop, Wishes, same};
+use crate::vmac::Vmac;
+
+/// Attempts beyond the first for a null frame.
+const ANNOUNCE_RETRIES: u8 = 4;
+
+impl Nic {
+    /// Where the radio ought to be, and when to ask again.
+    pub(crate) fn wishes(&mut self, now: Micros) -> (Wishes, Option<Micros>) {
+        let joining = self
+            .active()
+            .filter_map(|(_, vmac)| vmac.joining_until(now));
+        let joining = joining.min();
+        let mut wishes = Wishes {
+            homes: self.homes(),
+            idle: self.active().find_map(|(_, vmac)| vmac.channel()),
+            scan: None,
+        };
+        self.complete_sweep();
+        let at_stop = self.schedule.scanning();
+        let Some(sweep) = self.sweep.as_mut() else {
+            return (wishes, None);
+        };
+        let stop = sweep.stop();
+        // A stop that has begun is finished; only the next one waits.
+        let waits = sweep.waits(now, joining) && at_stop != stop;
+        if waits {
+            return (wishes, earlier(joining, sweep.patience_until()));
+        }
+        wishes.scan = stop;
+        (wishes, None)
+    }
+
+    fn complete_sweep(&mut self) {
+        let done = |sweep: &mut crate::scan::Sweep| sweep.stop().is_none();
+        if let Some(sweep) = self.sweep.take_if(done) {
+            self.emit(sweep.vm, Event::Scan(sweep.complete(false)));
+        }
+    }
+
+    /// Every home channel once, as wide as its widest vMAC has it.
+    fn homes(&self) -> Homes {
+        let mut homes = Homes::new();
+        let needed = self.active().filter(|(_, vmac)| vmac.needs_channel());
+        for channel in needed.filter_map(|(_, vmac)| vmac.channel()) {
+            match homes.iter_mut().find(|home| same(Some(**home), channel)) {
+                Some(home) if home.width() == Width::Mhz20 => *home = channel,
+                Some(_) => {}
+                None => {
+                    let _ = homes.try_push(channel);
+                }
+            }
+        }
+        homes
+    }
+
+    /// Carries out one act of the schedule.
+    pub(crate) fn perform<M: Medium>(&mut self, now: Micros, act: Act, air: &mut M) {
+        match act {
+            Act::AnnounceAbsence => {
+                self.recall(now, air);
+                self.announce(now, true, air);
+            }
+            Act::Tune(channel) => {
+                self.recall(now, air);
+                self.counters.tunes += 1;
+                air.tune(now, self.radio, Some(channel));
+                // The one that was in the middle of its exchange has lost it now.
+                self.recall(now, air);
+                self.announce(now, false, air);
+            }
+            Act::Started(stop) => self.stop_begins(now, stop, air),
+            Act::Left(stop) => self.stop_ends(stop),
+        }
+    }
+
+    /// Takes back what the air still has: each frame returns to its place in its queue.
+    fn recall<M: Medium>(&mut self, now: Micros, air: &mut M) {
+        if !self.flights.is_empty() {
+            air.cancel(now, self.radio, &|_| true);
+        }
+    }
+
+    /// Tells the access points on the present channel that their stations sleep, or are awake.
+    fn announce<M: Medium>(&mut self, now: Micros, away: bool, air: &mut M) {
+        for vm in VmId::all() {
+            if let Some((frame, rate)) = self.announcement(vm, away) {
+                self.counters.announcements += 1;
+                let cargo = Cargo::Announcement { vm };
+                self.send_own(now, frame, rate, cargo, true, air);
+            }
+        }
+    }
+
+    fn announcement(&mut self, vm: VmId, away: bool) -> Option<(Buffer, Rate)> {
+        let here = self.schedule.here();
+        let vmac = self.vmac_mut(vm)?;
+        if !vmac.associated() || !same(here, vmac.channel()?) || vmac.told_away == away {
+            return None;
+        }
+        vmac.told_away = away;
+        // A station that its own driver has put to sleep stays asleep for its access point.
+        if vmac.dozes {
+            return None;
+        }
+        let rate = lowest(vmac);
+        null_frame(vmac, away).map(|frame| (frame, rate))
+    }
+
+    pub(crate) fn announced(&mut self, outcome: Outcome) {
+        if outcome != Outcome::Acknowledged {
+            self.counters.unheard_announcements += 1;
+        }
+    }
+
+    fn stop_begins<M: Medium>(&mut self, now: Micros, stop: Stop, air: &mut M) {
+        let Some(sweep) = self.sweep.as_ref().filter(|sweep| sweep.owns(stop)) else {
+            return;
+        };
+        let (vm, rate) = (sweep.vm, sweep.rate());
+        let own = self
+            .vmac(vm)
+            .and_then(Vmac::address)
+            .filter(|_| stop.active);
+        let probes = own.map(|own| sweep.probes(own)).unwrap_or_default();
+        self.emit(vm, Event::Scan(ScanEvent::Started(stop.channel)));
+        for mut probe in probes {
+            let number = self.vmac_mut(vm).map_or(0, Vmac::next_sequence);
+            airlane_wlan::frame::set_sequence_number(probe.bytes_mut(), number);
+            self.counters.probes += 1;
+            self.send_own(now, probe, rate, Cargo::Probe { vm }, false, air);
+        }
+    }
+
+    fn stop_ends(&mut self, stop: Stop) {
+        let Some(sweep) = self.sweep.as_mut().filter(|sweep| sweep.owns(stop)) else {
+            return;
+        };
+        sweep.advance(stop);
+        let vm = sweep.vm;
+        self.emit(vm, Event::Scan(ScanEvent::Left(stop.channel)));
+    }
+
+    /// Sends a frame of the card's own.
+    fn send_own<M: Medium>(
+        &mut self,
+        now: Micros,
+        frame: Buffer,
+        rate: Rate,
+        cargo: Cargo,
+        acknowledge: bool,
+        air: &mut M,
+    ) {
+        let Some(channel) = self.schedule.here() else {
+            return;
+        };
+        let token = self.next_serial();
+        self.flights.add(token, cargo);
+        let category = AccessCategory::Voice;
+        let transmission = Transmission {
+            token,
+            frame,
+            channel,
+            category,
+            edca: VOICE,
+            rates: RateLadder::from_iter([rate]),
+            retry_limit: if acknowledge { ANNOUNCE_RETRIES } else { 0 },
+            acknowledge,
+            protect: Protection::None,
+            short_slot: false,
+            short_preamble: false,
+            power: None,
+        };
+        air.transmit(now, self.radio, transmission);
+    }
+
+    /// Moves the vMACs whose access point changes its channel now; says when the next one does.
+    pub(crate) fn switch_channels<M: Medium>(
+        &mut self,
+        now: Micros,
+        _air: &mut M,
+    ) -> Option<Micros> {
+        let mut next = None;
+        for vm in VmId::all() {
+            match self.vmac(vm).and_then(|vmac| vmac.switch) {
+                Some((at, channel)) if at <= now => self.switch_channel(vm, channel),
+                Some((at, _)) => next = earlier(next, Some(at)),
+                None => {}
+            }
+        }
+        next
+    }
+
+    fn switch_channel(&mut self, vm: VmId, channel: Channel) {
+        if let Some(vmac) = self.vmac_mut(vm) {
+            vmac.switch = None;
+            if let Some(config) = vmac.config.as_mut() {
+                config.channel = channel;
+            }
+            self.emit(vm, Event::ChannelSwitched(channel));
+        }
+    }
+}
+
+/// Default parameters of AC_VO (IEEE 802.11-2020 table 9-155, OFDM).
+const VOICE: airlane_wlan::EdcaParameters = airlane_wlan::EdcaParameters {
+    cw_min: 3,
+    cw_max: 7,
+    aifsn: 2,
+    txop: Micros(0),
+};
+
+/// A null frame to the access point (IEEE 802.11-2020 9.3.2.1.3, 11.2.3.2): power management 1 says
+/// that the station sleeps, 0 that it is awake.
+fn null_frame(vmac: &mut Vmac, away: bool) -> Option<Buffer> {
+    const NULL_DATA: u8 = 0x48;
+    const TO_DS: u8 = 0x01;
+    const POWER_MANAGEMENT: u8 = 0x10;
+    let (own, bssid): (MacAddr, MacAddr) = (vmac.address()?, vmac.bssid()?);
+    let flags = if away {
+        TO_DS | POWER_MANAGEMENT
+    } else {
+        TO_DS
+    };
+    let sequence = (vmac.next_sequence() << 4).to_le_bytes();
+    let frame = [
+        &[NULL_DATA, flags, 0, 0][..],
+        &bssid.0,
+        &own.0,
+        &bssid.0,
+        &sequence,
+    ];
+    Buffer::from_slice(&frame.concat())
+}

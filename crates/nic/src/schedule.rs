@@ -1,0 +1,345 @@
+//! The channel schedule: one radio, one channel at a time, several places to be.
+//!
+//! Places are the home channels of vMACs and the stops of a scan. Before the radio leaves a home,
+//! what is on the air drains, then the access points are told of the absence, then it moves. Homes
+//! share the time in equal slices; a scan goes away for one stop at a time and comes home between.
+//!
+//! This is the decision alone: the NIC carries out each [`Act`] and says what it wishes.
+
+use std::collections::VecDeque;
+
+use airlane_lane::MAX_VMS;
+use airlane_wlan::{Channel, Micros};
+use arrayvec::ArrayVec;
+
+/// Time at one of several homes.
+const SLICE: Micros = Micros::from_millis(50);
+/// Least time at home between two stops of a scan.
+const HOME: Micros = Micros::from_millis(60);
+/// Longest wait for frames on the air to end.
+const DRAIN: Micros = Micros::from_millis(10);
+/// Longest wait for the access points to acknowledge the absence.
+const ANNOUNCE: Micros = Micros::from_millis(20);
+/// Longest stops away from a home. A beacon interval is 102.4 ms, so a passive stop hears one.
+const AWAY_ACTIVE: Micros = Micros::from_millis(30);
+const AWAY_PASSIVE: Micros = Micros::from_millis(120);
+
+/// One stop of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    /// Tells the stops of different sweeps apart.
+    pub(crate) sweep: u64,
+    pub(crate) index: usize,
+    pub(crate) channel: Channel,
+    pub(crate) active: bool,
+    pub(crate) dwell: Micros,
+    /// Zero: no bound of the driver's own.
+    pub(crate) max_away: Micros,
+}
+
+impl Stop {
+    fn away(&self) -> Micros {
+        let cap = if self.active {
+            AWAY_ACTIVE
+        } else {
+            AWAY_PASSIVE
+        };
+        let cap = match self.max_away {
+            Micros(0) => cap,
+            bound => cap.min(bound),
+        };
+        self.dwell.min(cap)
+    }
+}
+
+/// Home channels, each once.
+pub(crate) type Homes = ArrayVec<Channel, MAX_VMS>;
+
+/// Where the radio ought to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wishes {
+    pub(crate) homes: Homes,
+    /// Where to stay when there is no home.
+    pub(crate) idle: Option<Channel>,
+    pub(crate) scan: Option<Stop>,
+}
+
+/// What the NIC is to do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// Tell the access points on the present channel that their stations sleep.
+    AnnounceAbsence,
+    /// Move to this channel; tell the access points there that their stations are awake.
+    Tune(Channel),
+    /// The scan's stop begins.
+    Started(Stop),
+    /// The scan's stop is over.
+    Left(Stop),
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Do(Act),
+    /// Nothing until then, or until a wish changes.
+    Wait(Option<Micros>),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    Home(Channel),
+    Scan(Stop),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Settled {
+        since: Micros,
+        free_at: Micros,
+    },
+    Draining {
+        target: Target,
+        until: Micros,
+    },
+    Announcing {
+        target: Target,
+        until: Micros,
+    },
+    Scanning {
+        stop: Stop,
+        since: Micros,
+        until: Micros,
+    },
+}
+
+/// The schedule of one radio.
+pub(crate) struct Schedule {
+    here: Option<Channel>,
+    /// The home that was left last.
+    last_home: Option<Channel>,
+    phase: Phase,
+    acts: VecDeque<Act>,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self {
+            here: None,
+            last_home: None,
+            phase: Phase::Settled {
+                since: Micros(0),
+                free_at: Micros(0),
+            },
+            acts: VecDeque::new(),
+        }
+    }
+}
+
+impl Schedule {
+    /// The channel that the radio is tuned to.
+    pub(crate) fn here(&self) -> Option<Channel> {
+        self.here
+    }
+
+    /// True when frames for the present channel may go to the air.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.phase, Phase::Settled { .. } | Phase::Scanning { .. })
+    }
+
+    /// The scan's stop at which the radio is now.
+    pub(crate) fn scanning(&self) -> Option<Stop> {
+        match self.phase {
+            Phase::Scanning { stop, .. } => Some(stop),
+            _ => None,
+        }
+    }
+
+    /// Decides. `in_air`: frames whose end is not known yet. Call again after each [`Step::Do`].
+    pub(crate) fn step(&mut self, now: Micros, wishes: &Wishes, in_air: usize) -> Step {
+        if let Some(act) = self.acts.pop_front() {
+            return Step::Do(act);
+        }
+        let wait = match self.phase {
+            Phase::Settled { since, free_at } => self.settled(now, wishes, in_air, since, free_at),
+            Phase::Draining { target, until } => self.draining(now, in_air, target, until),
+            Phase::Announcing { target, until } => {
+                self.announcing(now, wishes, in_air, target, until)
+            }
+            Phase::Scanning { stop, since, until } => {
+                self.scanning_step(now, wishes, stop, since, until)
+            }
+        };
+        match self.acts.pop_front() {
+            Some(act) => Step::Do(act),
+            None => Step::Wait(wait),
+        }
+    }
+
+    fn settled(
+        &mut self,
+        now: Micros,
+        wishes: &Wishes,
+        in_air: usize,
+        since: Micros,
+        free_at: Micros,
+    ) -> Option<Micros> {
+        let home = find(&wishes.homes, self.here);
+        if let Some(home) = home.filter(|&home| Some(home) != self.here) {
+            self.tune(home);
+            return None;
+        }
+        if let Some(stop) = wishes.scan {
+            return self.settled_with_scan(now, in_air, stop, home.map(|_| free_at));
+        }
+        if home.is_none() {
+            self.go_home(now, wishes, now);
+            return None;
+        }
+        let next = self.next_home(&wishes.homes)?;
+        let due = free_at.max(since + SLICE);
+        if now < due {
+            return Some(due);
+        }
+        self.leave(now, in_air, Target::Home(next))
+    }
+
+    fn settled_with_scan(
+        &mut self,
+        now: Micros,
+        in_air: usize,
+        stop: Stop,
+        at_home_until: Option<Micros>,
+    ) -> Option<Micros> {
+        if !same(self.here, stop.channel) {
+            match at_home_until {
+                Some(free_at) if now < free_at => return Some(free_at),
+                Some(_) => return self.leave(now, in_air, Target::Scan(stop)),
+                None => self.tune(stop.channel),
+            }
+        }
+        self.begin(now, stop, stop.dwell);
+        None
+    }
+
+    fn leave(&mut self, now: Micros, in_air: usize, target: Target) -> Option<Micros> {
+        self.last_home = self.here;
+        let until = now + DRAIN;
+        self.phase = Phase::Draining { target, until };
+        self.draining(now, in_air, target, until)
+    }
+
+    fn draining(
+        &mut self,
+        now: Micros,
+        in_air: usize,
+        target: Target,
+        until: Micros,
+    ) -> Option<Micros> {
+        if in_air > 0 && now < until {
+            return Some(until);
+        }
+        let until = now + ANNOUNCE;
+        self.phase = Phase::Announcing { target, until };
+        self.acts.push_back(Act::AnnounceAbsence);
+        None
+    }
+
+    fn announcing(
+        &mut self,
+        now: Micros,
+        wishes: &Wishes,
+        in_air: usize,
+        target: Target,
+        until: Micros,
+    ) -> Option<Micros> {
+        if in_air > 0 && now < until {
+            return Some(until);
+        }
+        match target {
+            Target::Scan(stop) if wishes.scan == Some(stop) => {
+                self.tune(stop.channel);
+                self.begin(now, stop, stop.away());
+            }
+            // The scan was called off meanwhile: stay, and say so.
+            Target::Scan(_) => self.arrive(now, self.here, now),
+            Target::Home(home) => self.arrive(now, Some(home), now),
+        }
+        None
+    }
+
+    fn scanning_step(
+        &mut self,
+        now: Micros,
+        wishes: &Wishes,
+        stop: Stop,
+        since: Micros,
+        until: Micros,
+    ) -> Option<Micros> {
+        if now < until && wishes.scan == Some(stop) {
+            return Some(until);
+        }
+        self.acts.push_back(Act::Left(stop));
+        self.phase = Phase::Settled {
+            since: now,
+            free_at: now,
+        };
+        if find(&wishes.homes, self.here).is_none() && !wishes.homes.is_empty() {
+            let away = now.since(since);
+            self.go_home(now, wishes, now + away.max(HOME));
+        }
+        None
+    }
+
+    /// To the next home in turn, or to the idle channel.
+    fn go_home(&mut self, now: Micros, wishes: &Wishes, free_at: Micros) {
+        let next = self.next_home(&wishes.homes);
+        let target = next.or(wishes.homes.first().copied()).or(wishes.idle);
+        if target != self.here {
+            self.arrive(now, target, free_at);
+        }
+    }
+
+    fn arrive(&mut self, now: Micros, channel: Option<Channel>, free_at: Micros) {
+        self.phase = Phase::Settled {
+            since: now,
+            free_at,
+        };
+        if let Some(channel) = channel {
+            self.tune(channel);
+        }
+    }
+
+    fn begin(&mut self, now: Micros, stop: Stop, dwell: Micros) {
+        self.phase = Phase::Scanning {
+            stop,
+            since: now,
+            until: now + dwell,
+        };
+        self.acts.push_back(Act::Started(stop));
+    }
+
+    fn tune(&mut self, channel: Channel) {
+        self.here = Some(channel);
+        self.acts.push_back(Act::Tune(channel));
+    }
+
+    /// The home after the one where the radio is or was; `None` when there is no other.
+    fn next_home(&self, homes: &Homes) -> Option<Channel> {
+        let last = find(homes, self.here)
+            .or(self.last_home)
+            .map(Channel::primary);
+        let at = homes.iter().position(|home| Some(home.primary()) == last);
+        let next = at.map_or(0, |at| at + 1) % homes.len().max(1);
+        let next = homes.get(next).copied()?;
+        (Some(next.primary()) != self.here.map(Channel::primary)).then_some(next)
+    }
+}
+
+/// True when two channels share their primary 20 MHz.
+pub(crate) fn same(here: Option<Channel>, channel: Channel) -> bool {
+    here.map(Channel::primary) == Some(channel.primary())
+}
+
+fn find(homes: &Homes, here: Option<Channel>) -> Option<Channel> {
+    homes.iter().copied().find(|&home| same(here, home))
+}
