@@ -16,6 +16,7 @@
 
 mod air;
 pub mod airtime;
+pub mod capture;
 mod config;
 mod contend;
 mod counters;
