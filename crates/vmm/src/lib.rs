@@ -1,5 +1,5 @@
 //! Transports between virtual machines and airlane: vfio-user for cards ([`VfioUserServer`]),
-//! vhost-user for `mac80211_hwsim` radios, and the eventfds that wake threads.
+//! vhost-user for `mac80211_hwsim` radios ([`serve_hwsim`]), and the eventfds that wake threads.
 //!
 //! Thin on purpose: nothing here decides anything about Wi-Fi. This is the only crate that may
 //! contain unsafe code: one block, which borrows an eventfd.
@@ -7,10 +7,15 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]
 
+pub mod hwsim;
 mod socket;
 pub mod vfio;
 mod wake;
 
+pub use hwsim::{
+    FromHwsim, HwsimCounters, HwsimError, HwsimFrame, HwsimServer, ToHwsim, TxInfo, TxRate,
+    serve_hwsim,
+};
 pub use socket::SocketError;
 pub use vfio::{Counters, Ended, Malformed, PciDevice, VfioUserError, VfioUserServer};
 pub use vmm_sys_util::eventfd::EventFd;

@@ -1,0 +1,329 @@
+//! What moves through the device: two virtqueues on one side, two rings to the medium on the other.
+//!
+//! Guest memory is untrusted: chains are read through checked accesses, lengths come from our own
+//! buffers, and a ring index that runs away yields no chain.
+
+use std::collections::VecDeque;
+
+use airlane_lane::ring::{Receiver, Sender};
+use airlane_wlan::BufferPool;
+use vhost_user_backend::{VringMutex, VringState, VringT};
+use virtio_queue::{DescriptorChain, QueueT};
+use vm_memory::{Bytes, GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
+
+use super::codec::{self, CodecError, FromGuest};
+use super::netlink::message_length;
+use super::waiting::Waiting;
+use super::{FromHwsim, HwsimCounters, HwsimFrame, ToHwsim};
+use airlane_wlan::Dbm;
+
+type Guest = GuestMemoryMmap<()>;
+/// Guest memory as the framework replaces it.
+pub type Atomic = GuestMemoryAtomic<Guest>;
+type State = VringState<Atomic>;
+
+/// Queue of what the guest transmits.
+pub const TX: usize = 0;
+/// Queue of what it receives.
+pub const RX: usize = 1;
+/// A guest's buffer is 3,776 bytes with 4 KiB pages.
+const MESSAGE: usize = 4096;
+/// Buffers that frames of the guest travel in.
+const BUFFERS: usize = 256;
+/// Address changes that may wait for the medium.
+const CONTROL: usize = 256;
+
+/// The device.
+pub struct Backend {
+    to_radio: Sender<FromHwsim>,
+    from_radio: Receiver<ToHwsim>,
+    memory: Option<Atomic>,
+    pool: BufferPool,
+    scratch: Box<[u8; MESSAGE]>,
+    waiting: Waiting,
+    /// Not frames: these may wait for the medium, in order, but not be lost.
+    control: VecDeque<FromHwsim>,
+    /// Statuses of frames that the medium refused, for the next event: not within the guest's notification.
+    refused: VecDeque<ToHwsim>,
+    started: bool,
+    /// What happened so far.
+    pub counters: HwsimCounters,
+}
+
+impl Backend {
+    /// A device between these rings.
+    pub fn new(to_radio: Sender<FromHwsim>, from_radio: Receiver<ToHwsim>) -> Self {
+        Self {
+            to_radio,
+            from_radio,
+            memory: None,
+            pool: BufferPool::new(BUFFERS),
+            scratch: Box::new([0; MESSAGE]),
+            waiting: Waiting::new(),
+            control: VecDeque::with_capacity(CONTROL),
+            refused: VecDeque::new(),
+            started: false,
+            counters: HwsimCounters::default(),
+        }
+    }
+
+    /// No guest is there: what the medium says is for nobody.
+    pub fn idle(&mut self) {
+        loop {
+            while self.from_radio.pop().is_some() {
+                self.counters.without_guest += 1;
+            }
+            self.flush_control();
+            if self.from_radio.announce_sleep() || self.from_radio.is_abandoned() {
+                return;
+            }
+        }
+    }
+
+    /// The guest's driver, or its front end, is gone.
+    pub fn stopped(&mut self) {
+        if std::mem::take(&mut self.started) {
+            self.tell(FromHwsim::Closed);
+        }
+        self.waiting.clear();
+        self.refused.clear();
+    }
+
+    /// The front end is gone, and the guest's memory with it.
+    pub fn disconnected(&mut self) {
+        self.stopped();
+        self.memory = None;
+    }
+
+    /// The guest's memory has changed.
+    pub fn memory(&mut self, memory: Atomic) {
+        self.memory = Some(memory);
+    }
+
+    /// One of the virtqueues has been notified.
+    pub fn started(&mut self) {
+        if !std::mem::replace(&mut self.started, true) {
+            self.tell(FromHwsim::Connected);
+        }
+    }
+
+    /// Does all that there is to do: takes what the guest transmits if it has notified queue `tx`,
+    /// and gives it what waits.
+    pub fn exchange(&mut self, tx: Option<&VringMutex<Atomic>>, rx: &VringMutex<Atomic>) {
+        while let Some(status) = self.refused.pop_front() {
+            self.waiting.push(status, &mut self.counters);
+        }
+        if let Some(tx) = tx {
+            self.transmit(tx);
+        }
+        self.flush_control();
+        self.receive(rx);
+    }
+
+    fn tell(&mut self, what: FromHwsim) {
+        if self.control.len() < CONTROL {
+            self.control.push_back(what);
+        } else {
+            self.counters.addresses_lost += 1;
+        }
+        self.flush_control();
+    }
+
+    fn flush_control(&mut self) {
+        while let Some(what) = self.control.pop_front() {
+            if let Err(what) = self.to_radio.push(what) {
+                self.control.push_front(what);
+                return;
+            }
+        }
+    }
+
+    /// Takes every frame that the guest has queued, and gives its buffers back.
+    fn transmit(&mut self, vring: &VringMutex<Atomic>) {
+        let Some(memory) = self.memory.as_ref().map(|memory| memory.memory()) else {
+            return;
+        };
+        let mut state = vring.get_mut();
+        let mut used = false;
+        loop {
+            let _ = state.disable_notification();
+            let mut progress = false;
+            while let Some(chain) = state.get_queue_mut().pop_descriptor_chain(&*memory) {
+                progress = true;
+                let head = chain.head_index();
+                match self.gather(chain, &memory) {
+                    Some(length) => self.message(length),
+                    None => self.counters.bad_buffers += 1,
+                }
+                let _ = state.add_used(head, 0);
+            }
+            used |= progress;
+            // A guest whose index runs away offers more, yet yields no chain: wait for its next word.
+            if !progress || !matches!(state.enable_notification(), Ok(true)) {
+                break;
+            }
+        }
+        if used {
+            notify(&mut state);
+        }
+    }
+
+    /// Copies one message, as long as it says it is, into the scratch buffer.
+    fn gather(&mut self, chain: DescriptorChain<&Guest>, memory: &Guest) -> Option<usize> {
+        let first = copy_in(chain.clone(), memory, self.scratch.get_mut(..4)?)?;
+        let length = message_length(first)?;
+        let target = self.scratch.get_mut(..length)?;
+        copy_in(chain, memory, target).map(|message| message.len())
+    }
+
+    fn message(&mut self, length: usize) {
+        let message = self.scratch.get(..length).unwrap_or_default();
+        match codec::parse(message) {
+            Ok(FromGuest::Frame(frame)) => {
+                let length = frame.frame.len();
+                let copy = |target: &mut [u8]| {
+                    let fits = target.len() == length;
+                    fits.then(|| target.copy_from_slice(frame.frame)).ok_or(())
+                };
+                let Ok(buffer) = self.pool.fill(length, copy) else {
+                    self.counters.malformed += 1;
+                    return;
+                };
+                let frame = HwsimFrame {
+                    radio: frame.radio,
+                    frame: buffer,
+                    channel: frame.channel,
+                    flags: frame.flags,
+                    rates: frame.rates,
+                    tx_info: frame.tx_info,
+                    cookie: frame.cookie,
+                };
+                self.frame(frame);
+            }
+            Ok(FromGuest::AddAddress { radio, address }) => {
+                self.tell(FromHwsim::AddAddress { radio, address });
+            }
+            Ok(FromGuest::RemoveAddress { radio, address }) => {
+                self.tell(FromHwsim::RemoveAddress { radio, address });
+            }
+            Err(error) => self.malformed(error),
+        }
+    }
+
+    fn malformed(&mut self, error: CodecError) {
+        self.counters.malformed += 1;
+        tracing::debug!(%error, "hwsim message of a guest");
+    }
+
+    fn frame(&mut self, frame: HwsimFrame) {
+        self.flush_control();
+        // A frame must not overtake the addresses that its answer depends on.
+        let pushed = match self.control.is_empty() {
+            true => self.to_radio.push(FromHwsim::Frame(frame)),
+            false => Err(FromHwsim::Frame(frame)),
+        };
+        match pushed {
+            Ok(()) => self.counters.transmitted += 1,
+            Err(FromHwsim::Frame(frame)) => {
+                self.counters.refused += 1;
+                let status = frame.status(false, Dbm(-100.0), &[0]);
+                self.refused.push_back(status);
+            }
+            Err(_) => {}
+        }
+    }
+
+    /// Moves what the medium says to the guest, as far as it has posted buffers.
+    fn receive(&mut self, vring: &VringMutex<Atomic>) {
+        let Some(memory) = self.memory.as_ref().map(|memory| memory.memory()) else {
+            return;
+        };
+        let mut state = vring.get_mut();
+        let ready = state.is_enabled() && state.get_queue().ready();
+        let mut used = false;
+        loop {
+            while let Some(message) = self.from_radio.pop() {
+                self.waiting.push(message, &mut self.counters);
+                if ready {
+                    used |= self.deliver(&mut state, &memory);
+                }
+            }
+            if ready {
+                used |= self.deliver(&mut state, &memory);
+            }
+            if self.from_radio.announce_sleep() || self.from_radio.is_abandoned() {
+                break;
+            }
+        }
+        if used {
+            notify(&mut state);
+        }
+    }
+
+    /// Fills posted buffers with waiting messages; says whether it did.
+    fn deliver(&mut self, state: &mut State, memory: &Guest) -> bool {
+        let mut used = false;
+        while let Some(message) = self.waiting.front() {
+            let Ok(length) = codec::encode(message, self.scratch.as_mut_slice()) else {
+                self.counters.unsendable += 1;
+                self.waiting.pop();
+                continue;
+            };
+            let Some(chain) = state.get_queue_mut().pop_descriptor_chain(memory) else {
+                break;
+            };
+            let head = chain.head_index();
+            let bytes = self.scratch.get(..length).unwrap_or_default();
+            let written = copy_out(chain, memory, bytes);
+            let count = match (written, message) {
+                (None, _) => &mut self.counters.bad_buffers,
+                (_, ToHwsim::Status { .. }) => &mut self.counters.statuses,
+                (_, ToHwsim::Receive { .. }) => &mut self.counters.received,
+            };
+            *count += 1;
+            // A buffer that could not take the message is given back empty; the message tries the next.
+            let _ = state.add_used(head, written.map_or(0, |()| length as u32));
+            used = true;
+            if written.is_some() {
+                self.waiting.pop();
+            }
+        }
+        used
+    }
+}
+
+fn notify(state: &mut State) {
+    if !matches!(state.needs_notification(), Ok(false)) {
+        let _ = state.signal_used_queue();
+    }
+}
+
+/// Fills `target` from the readable descriptors of `chain`; `None` when they hold less.
+fn copy_in<'a>(
+    chain: DescriptorChain<&Guest>,
+    memory: &Guest,
+    target: &'a mut [u8],
+) -> Option<&'a [u8]> {
+    let mut done = 0;
+    for descriptor in chain.readable() {
+        let rest = target.get_mut(done..).unwrap_or_default();
+        let take = rest.len().min(descriptor.len() as usize);
+        let part = rest.get_mut(..take)?;
+        memory.read_slice(part, descriptor.addr()).ok()?;
+        done += take;
+    }
+    (done == target.len()).then_some(&*target)
+}
+
+/// Writes `bytes` into the writable descriptors of `chain`; `None` when they hold less.
+fn copy_out(chain: DescriptorChain<&Guest>, memory: &Guest, bytes: &[u8]) -> Option<()> {
+    let mut rest = bytes;
+    for descriptor in chain.writable() {
+        let (part, behind) = rest
+            .split_at_checked(descriptor.len() as usize)
+            .unwrap_or((rest, &[]));
+        memory.write_slice(part, descriptor.addr()).ok()?;
+        rest = behind;
+    }
+    rest.is_empty().then_some(())
+}

@@ -1,0 +1,343 @@
+//! A front end made of the `vhost` crate's `Frontend` and hand-made virtqueues in a memfd, as a guest with
+//! one hwsim radio would use them.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_lane::ring::{Receiver, Sender, ring};
+use airlane_vmm::{EventFd, EventWake, FromHwsim, HwsimServer, ToHwsim, serve_hwsim};
+use airlane_wlan::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
+use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
+use vhost::vhost_user::{Frontend, VhostUserFrontend};
+use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
+use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
+
+const SIZE: u64 = 0x10_0000;
+const ENTRIES: u16 = 16;
+const RADIO: MacAddr = MacAddr([0x42, 0, 0, 0, 0, 0]);
+
+/// One split virtqueue at `base`: descriptors, available ring, used ring, then one buffer per entry.
+struct Queue {
+    base: u64,
+    next: u16,
+    seen: u16,
+    kick: EventFd,
+    call: EventFd,
+}
+
+impl Queue {
+    fn new(base: u64) -> Self {
+        let event = || EventFd::new(libc::EFD_NONBLOCK).unwrap();
+        Self {
+            base,
+            next: 0,
+            seen: 0,
+            kick: event(),
+            call: event(),
+        }
+    }
+    fn available(&self) -> u64 {
+        self.base + 0x1000
+    }
+    fn used(&self) -> u64 {
+        self.base + 0x2000
+    }
+    fn buffer(&self, entry: u16) -> u64 {
+        self.base + 0x4000 + 0x1000 * u64::from(entry % ENTRIES)
+    }
+    /// Offers the next entry's buffer.
+    fn offer(&mut self, guest: &Guest, writable: bool) {
+        let entry = self.next % ENTRIES;
+        let at = self.base + 16 * u64::from(entry);
+        guest.put(at, &self.buffer(entry).to_le_bytes());
+        guest.put(at + 8, &3776u32.to_le_bytes());
+        guest.put(at + 12, &(u16::from(writable) * 2).to_le_bytes());
+        let slot = self.available() + 4 + 2 * u64::from(entry);
+        guest.put(slot, &entry.to_le_bytes());
+        self.next += 1;
+        guest.put(self.available() + 2, &self.next.to_le_bytes());
+    }
+    fn send(&mut self, guest: &Guest, message: &[u8]) {
+        guest.put(self.buffer(self.next), message);
+        self.offer(guest, false);
+        self.kick.write(1).unwrap();
+    }
+    /// Waits for the device to give a buffer back; its bytes.
+    fn take(&mut self, guest: &Guest) -> Vec<u8> {
+        for _ in 0..400 {
+            let index = u16::from_le_bytes(guest.get(self.used() + 2));
+            if index != self.seen {
+                let at = self.used() + 4 + 8 * u64::from(self.seen % ENTRIES);
+                let entry = u32::from_le_bytes(guest.get(at)) as u16;
+                let length = u32::from_le_bytes(guest.get(at + 4));
+                self.seen += 1;
+                let mut bytes = vec![0; length as usize];
+                let from = GuestAddress(self.buffer(entry));
+                guest.memory.read_slice(&mut bytes, from).unwrap();
+                return bytes;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("no buffer came back");
+    }
+}
+
+struct Guest {
+    file: File,
+    memory: GuestMemoryMmap,
+}
+
+impl Guest {
+    fn new() -> Self {
+        let fd = rustix::fs::memfd_create("guest", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let file = File::from(fd);
+        file.set_len(SIZE).unwrap();
+        let backing = FileOffset::new(file.try_clone().unwrap(), 0);
+        let range = (GuestAddress(0), SIZE as usize, Some(backing));
+        let memory = GuestMemoryMmap::from_ranges_with_files([range]).unwrap();
+        Self { file, memory }
+    }
+    fn put(&self, at: u64, bytes: &[u8]) {
+        self.memory.write_slice(bytes, GuestAddress(at)).unwrap();
+    }
+    fn get<const N: usize>(&self, at: u64) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.memory
+            .read_slice(&mut bytes, GuestAddress(at))
+            .unwrap();
+        bytes
+    }
+}
+
+/// What QEMU does from connect to DRIVER_OK.
+fn connect(path: &PathBuf, guest: &Guest, queues: [&Queue; 2]) -> Frontend {
+    use std::os::fd::AsRawFd;
+    let mut frontend = Frontend::connect(path, 2).unwrap();
+    frontend.set_owner().unwrap();
+    let features = frontend.get_features().unwrap();
+    assert!(features & VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits() != 0);
+    let protocol = frontend.get_protocol_features().unwrap();
+    assert!(!protocol.contains(VhostUserProtocolFeatures::CONFIG));
+    frontend.set_protocol_features(protocol).unwrap();
+    assert_eq!(frontend.get_queue_num().unwrap(), 2);
+    let wanted = 1 << 32 | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits();
+    frontend.set_features(features & wanted).unwrap();
+    let region = VhostUserMemoryRegionInfo {
+        guest_phys_addr: 0,
+        memory_size: SIZE,
+        userspace_addr: 0x7000_0000,
+        mmap_offset: 0,
+        mmap_handle: guest.file.as_raw_fd(),
+    };
+    frontend.set_mem_table(&[region]).unwrap();
+    for (index, queue) in queues.into_iter().enumerate() {
+        let user = |at: u64| at + 0x7000_0000;
+        let layout = VringConfigData {
+            queue_max_size: ENTRIES,
+            queue_size: ENTRIES,
+            flags: 0,
+            desc_table_addr: user(queue.base),
+            used_ring_addr: user(queue.used()),
+            avail_ring_addr: user(queue.available()),
+            log_addr: None,
+        };
+        frontend.set_vring_num(index, ENTRIES).unwrap();
+        frontend.set_vring_base(index, 0).unwrap();
+        frontend.set_vring_addr(index, &layout).unwrap();
+        frontend.set_vring_call(index, &queue.call).unwrap();
+        frontend.set_vring_kick(index, &queue.kick).unwrap();
+        frontend.set_vring_enable(index, true).unwrap();
+    }
+    frontend
+}
+
+struct Bench {
+    path: PathBuf,
+    server: HwsimServer,
+    from: Receiver<FromHwsim>,
+    to: Sender<ToHwsim>,
+}
+
+fn bench(name: &str, capacity: usize) -> Bench {
+    let file = format!("airlane-hwsim-{}-{name}", std::process::id());
+    let path = std::env::temp_dir().join(file);
+    let wake = EventFd::new(libc::EFD_NONBLOCK).unwrap();
+    let (to_radio, from) = ring(capacity, Arc::new(airlane_lane::ring::NoWake));
+    let (to, from_radio) = ring(2048, Arc::new(EventWake(wake.try_clone().unwrap())));
+    let server = serve_hwsim(&path, to_radio, from_radio, wake).unwrap();
+    Bench {
+        path,
+        server,
+        from,
+        to,
+    }
+}
+
+impl Bench {
+    fn next(&mut self) -> FromHwsim {
+        for _ in 0..400 {
+            if let Some(message) = self.from.pop() {
+                return message;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the medium heard nothing");
+    }
+}
+
+fn frame_message(cookie: u64, frame: &[u8]) -> Vec<u8> {
+    let mut message = vec![0u8; 20];
+    (message[16], message[17]) = (2, 1);
+    let attributes: [(u16, &[u8]); 7] = [
+        (2, &RADIO.0),
+        (3, frame),
+        (4, &1u32.to_ne_bytes()),
+        (19, &2412u32.to_ne_bytes()),
+        (7, &[0, 3, 0xff, 0, 0xff, 0, 0xff, 0]),
+        (21, &[0, 0, 0, 0xff, 0, 0, 0xff, 0, 0, 0xff, 0, 0]),
+        (8, &cookie.to_ne_bytes()),
+    ];
+    for (number, value) in attributes {
+        message.extend((4 + value.len() as u16).to_ne_bytes());
+        message.extend(number.to_ne_bytes());
+        message.extend(value);
+        message.resize(message.len().next_multiple_of(4), 0);
+    }
+    let length = message.len() as u32;
+    message[..4].copy_from_slice(&length.to_ne_bytes());
+    message
+}
+
+fn receive(byte: u8) -> ToHwsim {
+    ToHwsim::Receive {
+        radio: RADIO,
+        frame: Buffer::from_slice(&[byte; 40]).unwrap(),
+        rate: Rate::DSSS_1,
+        signal: Dbm(-42.0),
+        channel: Channel::new(Band::Ghz2, 1).unwrap(),
+    }
+}
+
+#[test]
+fn one_frame_each_way_and_a_status() {
+    let mut bench = bench("both", 64);
+    let guest = Guest::new();
+    let (mut tx, mut rx) = (Queue::new(0x1_0000), Queue::new(0x8_0000));
+    for _ in 0..4 {
+        rx.offer(&guest, true);
+    }
+    let frontend = connect(&bench.path, &guest, [&tx, &rx]);
+    rx.kick.write(1).unwrap();
+    tx.send(&guest, &frame_message(77, &[9; 50]));
+    assert!(matches!(bench.next(), FromHwsim::Connected));
+    let FromHwsim::Frame(frame) = bench.next() else {
+        panic!("not a frame");
+    };
+    assert_eq!((frame.radio, &frame.frame[..]), (RADIO, &[9; 50][..]));
+    assert_eq!((frame.cookie, frame.rates[0]), (77, (Rate::DSSS_1, 3)));
+    assert!(frame.wants_status() && !frame.no_ack());
+    assert!(tx.take(&guest).is_empty(), "the buffer came back unused");
+
+    bench.to.push(frame.status(true, Dbm(-50.0), &[2])).unwrap();
+    let status = rx.take(&guest);
+    assert_eq!(status[16], 3, "TX_INFO_FRAME");
+    assert!(status.windows(8).any(|bytes| bytes == 77u64.to_ne_bytes()));
+    bench.to.push(receive(5)).unwrap();
+    let received = rx.take(&guest);
+    assert_eq!(received[16], 2, "FRAME");
+    assert!(received.windows(40).any(|bytes| bytes == [5; 40]));
+    assert!(rx.call.read().is_ok(), "the guest is interrupted");
+
+    drop(frontend);
+    assert!(matches!(bench.next(), FromHwsim::Closed));
+    let counters = bench.server.counters();
+    assert_eq!(
+        (counters.transmitted, counters.statuses, counters.received),
+        (1, 1, 1)
+    );
+    let path = bench.path.clone();
+    drop(bench);
+    assert!(!path.exists());
+}
+
+#[test]
+fn messages_wait_for_a_buffer() {
+    let mut bench = bench("wait", 64);
+    let guest = Guest::new();
+    let (mut tx, mut rx) = (Queue::new(0x1_0000), Queue::new(0x8_0000));
+    let _frontend = connect(&bench.path, &guest, [&tx, &rx]);
+    tx.send(&guest, &frame_message(1, &[9; 50]));
+    assert!(matches!(bench.next(), FromHwsim::Connected));
+    bench.to.push(receive(6)).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(bench.server.counters().received, 0);
+    rx.offer(&guest, true);
+    rx.kick.write(1).unwrap();
+    assert!(rx.take(&guest).windows(40).any(|bytes| bytes == [6; 40]));
+}
+
+#[test]
+fn a_frame_that_the_medium_refuses_is_answered_as_lost() {
+    let bench = bench("refused", 2);
+    let guest = Guest::new();
+    let (mut tx, mut rx) = (Queue::new(0x1_0000), Queue::new(0x8_0000));
+    rx.offer(&guest, true);
+    let _frontend = connect(&bench.path, &guest, [&tx, &rx]);
+    // The ring holds two: Connected and the first frame. Nobody reads it.
+    for cookie in 1..=3 {
+        tx.send(&guest, &frame_message(cookie, &[9; 50]));
+        tx.take(&guest);
+    }
+    let status = rx.take(&guest);
+    assert_eq!(status[16], 3);
+    assert!(status.windows(8).any(|bytes| bytes == 2u64.to_ne_bytes()));
+    assert_eq!(bench.server.counters().refused, 2);
+}
+
+#[test]
+fn what_a_hostile_guest_offers_is_counted_and_the_next_frame_passes() {
+    let mut bench = bench("hostile", 64);
+    let guest = Guest::new();
+    let (mut tx, rx) = (Queue::new(0x1_0000), Queue::new(0x8_0000));
+    let _frontend = connect(&bench.path, &guest, [&tx, &rx]);
+    tx.send(&guest, &[0xff; 100]);
+    tx.take(&guest);
+    tx.send(&guest, &[20, 0, 0, 0]);
+    tx.take(&guest);
+    let entry = tx.base + 16 * u64::from(tx.next % ENTRIES);
+    tx.offer(&guest, false);
+    guest.put(entry, &(SIZE * 2).to_le_bytes());
+    tx.kick.write(1).unwrap();
+    tx.take(&guest);
+    tx.send(&guest, &frame_message(4, &[1; 24]));
+    assert!(matches!(bench.next(), FromHwsim::Connected));
+    assert!(matches!(bench.next(), FromHwsim::Frame(frame) if frame.cookie == 4));
+    let counters = bench.server.counters();
+    assert_eq!((counters.bad_buffers, counters.malformed), (2, 1));
+    // An index that runs away yields nothing and does not hold the thread.
+    guest.put(tx.available() + 2, &0x7fffu16.to_le_bytes());
+    tx.kick.write(1).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(bench.server.counters().transmitted, 1);
+}
+
+#[test]
+fn a_guest_that_reboots_and_a_front_end_that_returns_are_served_again() {
+    let mut bench = bench("again", 64);
+    for round in 0..2u64 {
+        let guest = Guest::new();
+        let (mut tx, rx) = (Queue::new(0x1_0000), Queue::new(0x8_0000));
+        let frontend = connect(&bench.path, &guest, [&tx, &rx]);
+        tx.send(&guest, &frame_message(round, &[1; 24]));
+        assert!(matches!(bench.next(), FromHwsim::Connected));
+        assert!(matches!(bench.next(), FromHwsim::Frame(frame) if frame.cookie == round));
+        tx.take(&guest);
+        assert_eq!(frontend.get_vring_base(0).unwrap(), 1);
+        frontend.get_vring_base(1).unwrap();
+        assert!(matches!(bench.next(), FromHwsim::Closed));
+        drop(frontend);
+    }
+    assert_eq!(bench.server.counters().connections, 2);
+}
