@@ -24,7 +24,7 @@ pub enum DropReason {
     Reset,
 }
 
-impl Drop {
+impl DropReason {
     /// All reasons, in the order of [`VmCounters::dropped`].
     pub const ALL: [Self; 8] = [
         Self::NotConfigured,
@@ -47,7 +47,7 @@ pub struct VmCounters {
     pub sent: u64,
     /// Given up without an acknowledgement.
     pub failed: u64,
-    /// Dropped before the air, by reason in the order of [`DropReasonReason::ALL`].
+    /// Dropped before the air, by reason in the order of [`DropReason::ALL`].
     pub dropped: [u64; DropReason::ALL.len()],
     /// Frames that wait or are on the air now.
     pub queued: u64,

@@ -27,6 +27,6 @@ mod schedule;
 mod transmit;
 mod vmac;
 
-pub use counters::{Counters, DropReasonReason, VmCounters};
+pub use counters::{Counters, DropReason, VmCounters};
 pub use medium::Medium;
 pub use nic::{Nic, NicConfig, VmacView};
