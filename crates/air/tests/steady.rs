@@ -1,0 +1,87 @@
+//! What a frame costs once everything is warm.
+
+mod common;
+
+use airlane_air::*;
+use airlane_wlan::*;
+use common::*;
+
+struct Load {
+    air: Air,
+    frames: Vec<(RadioId, Buffer)>,
+    now: Micros,
+}
+
+impl Load {
+    /// Five saturated stations and ten that say nothing, all on one channel.
+    fn new(config: AirConfig) -> Self {
+        let mut air = Air::new(config);
+        radio(&mut air, ghz5(), ACCESS_POINT);
+        for idle in 100..110 {
+            radio(&mut air, ghz5(), address(idle));
+        }
+        let frames: Vec<_> = (0..5)
+            .map(|number| {
+                let id = radio(&mut air, ghz5(), address(number));
+                (id, data(ACCESS_POINT, address(number), 1500))
+            })
+            .collect();
+        let mut load = Self {
+            air,
+            frames,
+            now: Micros(0),
+        };
+        for at in 0..load.frames.len() {
+            load.send(at);
+            load.send(at);
+        }
+        load
+    }
+
+    fn send(&mut self, at: usize) {
+        let (id, frame) = &self.frames[at];
+        let transmission = Transmission::new(at as u64, frame.clone(), ghz5(), M54);
+        self.air.transmit(self.now, *id, transmission);
+    }
+
+    fn run_until(&mut self, end: Micros) {
+        while self.now < end {
+            self.now = self.air.step(self.now).unwrap_or(end);
+            while let Some(event) = self.air.next_event() {
+                if let AirEvent::Sent { token, .. } = event
+                    && (token as usize) < self.frames.len()
+                {
+                    self.send(token as usize);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn frames_and_retries_allocate_nothing_once_warm() {
+    let mut load = Load::new(AirConfig::default());
+    load.run_until(Micros::from_millis(3_000));
+    let before = load.air.counters().clone();
+    let allocations = allocation_counter::measure(|| load.run_until(Micros::from_millis(4_000)));
+    let counters = load.air.counters();
+    assert!(counters.frames > before.frames + 2_000 && counters.retries > before.retries + 500);
+    assert_eq!(allocations.count_total, 0);
+}
+
+/// Not a check: `cargo test --release -p airlane-air --test steady -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints a figure of this machine"]
+fn cost_of_a_frame() {
+    for stations in [1, 5] {
+        let mut load = Load::new(AirConfig::default());
+        load.frames.truncate(stations);
+        load.run_until(Micros::from_millis(1_000));
+        let before = load.air.counters().frames;
+        let began = std::time::Instant::now();
+        load.run_until(Micros::from_millis(61_000));
+        let frames = load.air.counters().frames - before;
+        let each = began.elapsed().as_nanos() as u64 / frames;
+        println!("{stations} senders: {frames} frames, {each} ns each");
+    }
+}
