@@ -1,1 +1,35 @@
-//! The Intel 5000/6000 family as a guest sees it.
+//! The Intel 5000/6000 family as a guest sees it: PCI configuration space, registers, rings in guest
+//! memory, host commands, EEPROM and a microcode image of our own. An unmodified `iwlwifi`/`iwldvm`
+//! drives it; what the driver asks becomes [`airlane_wlan::Command`]s, and
+//! [`airlane_wlan::Event`]s become what the card would write into the guest.
+//!
+//! Not here: the radio, the medium, any transport, any clock. A [`Device`] is a plain state machine.
+
+mod command_ring;
+pub mod commands;
+mod counters;
+mod device;
+mod eeprom;
+mod in_order;
+mod interrupt;
+mod loader;
+pub mod microcode;
+mod model;
+mod notification;
+mod pci;
+mod rate;
+mod receive;
+pub mod registers;
+mod response;
+mod rx_ring;
+mod scheduler;
+//TESTING #[cfg(any(test, feature = "testing"))]
+//TESTING pub mod testing;
+mod tfd;
+mod transmit;
+mod vmac;
+mod wire;
+
+pub use counters::Counters;
+pub use device::Device;
+pub use model::{Identity, Model};

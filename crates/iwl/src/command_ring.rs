@@ -1,0 +1,127 @@
+//! The command ring: each entry is taken once, answered once, in ring order (`pcie/tx.c`).
+
+use airlane_dma::Memory;
+use airlane_wlan::{Command, Reply};
+
+use crate::commands::{self, Asked, HostCommand, Known, Shape};
+use crate::notification;
+use crate::response::Packet;
+use crate::tfd::Tfd;
+use crate::wire::{u8_at, u16_at};
+
+/// Bytes of a command's header: id, group, sequence.
+const HEADER: usize = 4;
+/// The longest command that is read: a scan of 50 channels with the longest template.
+const LONGEST: usize = HEADER + 4096;
+
+/// A command whose response has not been written.
+#[derive(Clone, Copy, Debug)]
+pub struct Outstanding {
+    id: u8,
+    /// As the driver wrote it, to be echoed; `None` when there is nobody to answer.
+    sequence: Option<u16>,
+    shape: Shape,
+    /// CALIBRATION_COMPLETE follows.
+    calibrates: bool,
+    /// Queues that are being flushed.
+    pub flushes: u32,
+}
+
+impl Outstanding {
+    const NOBODY: Self = Self {
+        id: 0,
+        sequence: None,
+        shape: Shape::Generic,
+        calibrates: false,
+        flushes: 0,
+    };
+
+    /// What the driver is told when the command ends with `reply`, in this order.
+    pub fn respond(&self, reply: &Reply) -> impl Iterator<Item = Packet> {
+        let response = self
+            .sequence
+            .map(|sequence| self.shape.encode(self.id, sequence, reply));
+        let refused = matches!(reply, Reply::Refused(_));
+        let follow_up = if self.calibrates {
+            Some(notification::calibration_complete())
+        } else if self.id == commands::SCAN && refused {
+            Some(notification::scan_failed())
+        } else {
+            None
+        };
+        response.into_iter().chain(follow_up)
+    }
+}
+
+/// What an entry turned out to be.
+#[derive(Debug)]
+pub enum Taken {
+    /// A command for the radio.
+    Ask(Outstanding, Command),
+    /// Answered by the card itself.
+    Acknowledge(Outstanding, Reply),
+    /// The same, because its payload makes no sense.
+    Malformed(Outstanding, Reply),
+    /// The same, because its id is in no table.
+    Unknown(Outstanding, u8),
+    /// No command at all: nobody is answered.
+    Nothing(Outstanding),
+}
+
+/// Reads the command that `tfd` describes.
+pub fn take(tfd: &Tfd, known: &mut Known, memory: &mut Memory) -> Taken {
+    let mut bytes = vec![0; tfd.len().min(LONGEST)];
+    let read = tfd.read(memory, &mut bytes);
+    let (Ok(_), Some(id), Some(sequence)) = (read, u8_at(&bytes, 0), u16_at(&bytes, 2)) else {
+        return nothing();
+    };
+    let outstanding = Outstanding {
+        id,
+        sequence: Some(sequence & 0x7fff),
+        ..Outstanding::NOBODY
+    };
+    match commands::find(id) {
+        Some(command) => {
+            let payload = bytes.get(HEADER..).unwrap_or_default();
+            ask(command, outstanding, known, payload)
+        }
+        None => Taken::Unknown(outstanding, id),
+    }
+}
+
+/// An entry that carries no command.
+pub fn nothing() -> Taken {
+    Taken::Nothing(Outstanding::NOBODY)
+}
+
+fn ask(
+    command: &HostCommand,
+    mut outstanding: Outstanding,
+    known: &mut Known,
+    payload: &[u8],
+) -> Taken {
+    outstanding.shape = command.response;
+    match command.ask(known, payload) {
+        Some(Asked::Radio(asked)) => {
+            if let Command::Flush(mask) = asked {
+                outstanding.flushes = mask;
+            }
+            Taken::Ask(outstanding, asked)
+        }
+        Some(Asked::Calibration(asked)) => {
+            outstanding.calibrates = true;
+            Taken::Ask(outstanding, asked)
+        }
+        Some(Asked::Nothing) => Taken::Acknowledge(outstanding, Reply::Ok),
+        None => Taken::Malformed(outstanding, refusal(command)),
+    }
+}
+
+/// A scan that cannot be read does not start; everything else is said to be done.
+fn refusal(command: &HostCommand) -> Reply {
+    if command.id == commands::SCAN {
+        Reply::Refused(airlane_wlan::Refusal::NoScan)
+    } else {
+        Reply::Ok
+    }
+}

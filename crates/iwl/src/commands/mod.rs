@@ -1,0 +1,358 @@
+//! Host commands: one table of id, payload length, meaning and response, and the decoders that turn
+//! payloads into the waist's commands (`dvm/commands.h`).
+//!
+//! Not here: the ring that they come from, and transmit commands, which have rings of their own.
+
+mod radio;
+mod rxon;
+mod scan;
+mod station;
+
+use airlane_wlan::Command;
+use std::fmt::Write as _;
+
+pub(crate) use crate::response::Shape;
+pub(crate) use rxon::Rxon;
+
+/// Id of SCAN.
+pub(crate) const SCAN: u8 = 0x80;
+
+/// How long a payload may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    Exactly(usize),
+    AtLeast(usize),
+}
+
+impl Length {
+    fn allows(self, length: usize) -> bool {
+        match self {
+            Self::Exactly(exact) => length == exact,
+            Self::AtLeast(least) => length >= least,
+        }
+    }
+}
+
+/// What a payload turned out to ask for.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// This, of the radio.
+    Radio(Command),
+    /// This, and when it is done the driver waits for CALIBRATION_COMPLETE.
+    Calibration(Command),
+    /// Nothing that anybody but the card needs to know.
+    Nothing,
+}
+
+/// What the card remembers of earlier commands.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// The last RXON, changed by each RXON_ASSOC.
+    pub rxon: Option<Rxon>,
+    /// First rate word of each station's ladder: what transmit responses echo.
+    pub first_rates: [u32; airlane_wlan::STATIONS],
+    /// Beacon interval, in time units.
+    pub beacon_interval: u16,
+}
+
+/// Decodes a payload of allowed length; `None` when its content makes no sense.
+type Decode = fn(&mut Known, &[u8]) -> Option<Asked>;
+
+/// One command.
+pub(crate) struct HostCommand {
+    pub id: u8,
+    pub name: &'static str,
+    pub length: Length,
+    pub decode: Decode,
+    pub response: Shape,
+    /// What becomes of it, for the document.
+    pub effect: &'static str,
+}
+
+impl HostCommand {
+    /// Looks at a payload; `None` when it is malformed.
+    pub fn ask(&self, known: &mut Known, payload: &[u8]) -> Option<Asked> {
+        if !self.length.allows(payload.len()) {
+            return None;
+        }
+        (self.decode)(known, payload)
+    }
+}
+
+/// The command with this id.
+pub(crate) fn find(id: u8) -> Option<&'static HostCommand> {
+    let at = TABLE.binary_search_by_key(&id, |command| command.id).ok()?;
+    TABLE.get(at)
+}
+
+const fn row(
+    id: u8,
+    name: &'static str,
+    length: Length,
+    decode: Decode,
+    response: Shape,
+    effect: &'static str,
+) -> HostCommand {
+    HostCommand {
+        id,
+        name,
+        length,
+        decode,
+        response,
+        effect,
+    }
+}
+
+use Length::{AtLeast, Exactly};
+use Shape::Generic;
+
+/// Every command of the driver, by id.
+static TABLE: &[HostCommand] = &[
+    row(0x03, "ECHO", AtLeast(0), nothing, Generic, "acknowledged"),
+    row(
+        0x10,
+        "RXON",
+        Exactly(50),
+        rxon::decode,
+        Generic,
+        "Configure; without ASSOC stations are forgotten",
+    ),
+    row(
+        0x11,
+        "RXON_ASSOC",
+        Exactly(24),
+        rxon::decode_assoc,
+        Generic,
+        "merged into the last RXON; Configure, stations kept",
+    ),
+    row(0x13, "QOS_PARAM", Exactly(36), radio::edca, Generic, "Edca"),
+    row(
+        0x14,
+        "RXON_TIMING",
+        Exactly(20),
+        radio::timing,
+        Generic,
+        "Timing",
+    ),
+    row(
+        0x18,
+        "ADD_STA",
+        Exactly(92),
+        station::add,
+        Shape::Station,
+        "mode 0: AddStation; mode 1: SetKey, RemoveKey, BlockAck or ModifyStation",
+    ),
+    row(
+        0x19,
+        "REMOVE_STA",
+        Exactly(12),
+        station::remove,
+        Shape::Station,
+        "RemoveStation",
+    ),
+    row(
+        0x1e,
+        "TXFIFO_FLUSH",
+        AtLeast(4),
+        radio::flush,
+        Generic,
+        "Flush; what the card has not fetched is completed at once",
+    ),
+    row(
+        0x20,
+        "WEPKEY",
+        AtLeast(4),
+        nothing,
+        Generic,
+        "acknowledged: the NIC has no WEP",
+    ),
+    row(0x48, "LEDS", Exactly(8), radio::led, Generic, "Led"),
+    row(
+        0x4e,
+        "TX_LINK_QUALITY",
+        Exactly(88),
+        station::link_quality,
+        Generic,
+        "RateLadder",
+    ),
+    row(
+        0x5a,
+        "COEX_PRIORITY_TABLE",
+        Exactly(68),
+        radio::coexistence,
+        Generic,
+        "Coexistence",
+    ),
+    row(
+        0x65,
+        "CALIBRATION_CFG",
+        Exactly(92),
+        radio::calibration_config,
+        Generic,
+        "Calibrate; flags bit 0 (INIT image): CALIBRATION_COMPLETE follows",
+    ),
+    row(
+        0x72,
+        "CHANNEL_SWITCH",
+        AtLeast(16),
+        radio::channel_switch,
+        Generic,
+        "SwitchChannel; its notification follows the switch",
+    ),
+    row(
+        0x77,
+        "POWER_TABLE",
+        Exactly(36),
+        radio::power_table,
+        Generic,
+        "PowerSave",
+    ),
+    row(
+        0x80,
+        "SCAN",
+        AtLeast(scan::FIXED),
+        scan::decode,
+        Shape::Scan,
+        "Scan; notifications follow",
+    ),
+    row(
+        0x81,
+        "SCAN_ABORT",
+        AtLeast(0),
+        scan::abort,
+        Shape::ScanAbort,
+        "AbortScan",
+    ),
+    row(
+        0x91,
+        "TX_BEACON",
+        AtLeast(60),
+        nothing,
+        Generic,
+        "acknowledged: the NIC sends no beacons",
+    ),
+    row(
+        0x95,
+        "TX_POWER_DBM",
+        Exactly(4),
+        radio::tx_power,
+        Generic,
+        "TxPower",
+    ),
+    row(
+        0x98,
+        "TX_ANT_CONFIG",
+        Exactly(4),
+        radio::tx_antennas,
+        Generic,
+        "TxAntennas",
+    ),
+    row(
+        0x9b,
+        "BT_CONFIG",
+        AtLeast(0),
+        radio::coexistence,
+        Generic,
+        "Coexistence",
+    ),
+    row(
+        0x9c,
+        "STATISTICS",
+        Exactly(4),
+        radio::statistics,
+        Shape::Statistics,
+        "Statistics; bit 0 clears",
+    ),
+    row(
+        0xa0,
+        "CARD_STATE",
+        Exactly(4),
+        nothing,
+        Generic,
+        "acknowledged",
+    ),
+    row(
+        0xa4,
+        "CT_KILL_CONFIG",
+        Exactly(12),
+        radio::thermal,
+        Generic,
+        "Thermal",
+    ),
+    row(
+        0xa8,
+        "SENSITIVITY",
+        AtLeast(24),
+        radio::sensitivity,
+        Generic,
+        "Sensitivity",
+    ),
+    row(
+        0xb0,
+        "PHY_CALIBRATION",
+        AtLeast(4),
+        radio::calibrate,
+        Generic,
+        "Calibrate",
+    ),
+    row(
+        0xcc,
+        "BT_COEX_PRIO_TABLE",
+        AtLeast(0),
+        radio::coexistence,
+        Generic,
+        "Coexistence",
+    ),
+    row(
+        0xcd,
+        "BT_COEX_PROT_ENV",
+        AtLeast(0),
+        radio::coexistence,
+        Generic,
+        "Coexistence",
+    ),
+];
+
+const _: () = assert!(ascending());
+
+const fn ascending() -> bool {
+    let mut index = 1;
+    while index < TABLE.len() {
+        if TABLE[index - 1].id >= TABLE[index].id {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+fn nothing(_: &mut Known, _: &[u8]) -> Option<Asked> {
+    Some(Asked::Nothing)
+}
+
+/// The table as a document, `docs/commands.md`.
+pub fn document() -> String {
+    let mut text = String::from(
+        "# Host commands\n\nPrinted from the table in `crates/iwl/src/commands/mod.rs`; do not edit. Regenerate with\n\
+         `UPDATE_DOCS=1 cargo test -p airlane-iwl --test documents`.\n\n\
+         Every command of the command ring is answered by one packet with its id and sequence, in ring order. A payload of\n\
+         another length, or one that makes no sense, is acknowledged and counted as malformed; an id that is not listed is\n\
+         acknowledged and counted as unknown. TX (0x1c) comes from the transmit rings and is answered by 40 bytes.\n\n\
+         | id | name | payload, bytes | becomes | response |\n|---|---|---|---|---|\n",
+    );
+    for command in TABLE {
+        let length = match command.length {
+            Exactly(exact) => exact.to_string(),
+            AtLeast(least) => format!("≥ {least}"),
+        };
+        let _ = writeln!(
+            text,
+            "| {:#04x} | {} | {length} | {} | {} |",
+            command.id,
+            command.name,
+            command.effect,
+            command.response.words()
+        );
+    }
+    text
+}

@@ -1,0 +1,223 @@
+//! The card: its parts, and the few public operations that a transport and a lane need.
+//!
+//! Not here: the meaning of registers ([`crate::registers`] and `bar.rs`), of commands
+//! ([`crate::commands`]), and of queue entries (`fetch.rs`).
+
+mod bar;
+mod fetch;
+
+use airlane_dma::Memory;
+use airlane_wlan::{Event, Reply, Request};
+
+use crate::command_ring::Outstanding;
+use crate::commands::Known;
+use crate::counters::Counters;
+use crate::eeprom::Eeprom;
+use crate::in_order::InOrder;
+use crate::interrupt::{Interrupts, cause};
+use crate::loader::{Microcode, Sram};
+use crate::model::Identity;
+use crate::notification;
+use crate::pci::ConfigSpace;
+use crate::registers::{Bank, csr, fh, prph, scd};
+use crate::response::Packet;
+use crate::rx_ring::RxRing;
+use crate::scheduler::{QUEUES, Scheduler};
+use crate::transmit::{Completion, InFlight};
+use crate::vmac::Vmac;
+
+/// One card in one guest. Pure: no clock, no I/O but guest memory.
+pub struct Device {
+    identity: Identity,
+    pci: ConfigSpace,
+    memory: Memory,
+    csr: Bank,
+    fh: Bank,
+    prph: Bank,
+    scd: Bank,
+    sram: Sram,
+    eeprom: Eeprom,
+    interrupts: Interrupts,
+    microcode: Microcode,
+    vmac: Vmac,
+    rx: RxRing,
+    scheduler: Scheduler,
+    commands: InOrder<Outstanding, Reply>,
+    transmits: [InOrder<InFlight, Completion>; QUEUES],
+    /// Frames that the radio has not answered, all queues.
+    in_flight: usize,
+    known: Known,
+    counters: Counters,
+    /// Unknown command ids that the log has seen.
+    reported: [u64; 4],
+}
+
+impl Device {
+    /// The card with this identity, powered on, no memory mapped.
+    pub fn new(identity: Identity) -> Self {
+        let facts = identity.model.facts();
+        let mut device = Self {
+            identity,
+            pci: ConfigSpace::new(facts),
+            memory: Memory::new(),
+            csr: Bank::new(&csr::BLOCK),
+            fh: Bank::new(&fh::BLOCK),
+            prph: Bank::new(&prph::BLOCK),
+            scd: Bank::new(&scd::BLOCK),
+            sram: Sram::new(facts),
+            eeprom: Eeprom::new(&identity),
+            interrupts: Interrupts::default(),
+            microcode: Microcode::default(),
+            vmac: Vmac::default(),
+            rx: RxRing::default(),
+            scheduler: Scheduler::default(),
+            commands: InOrder::default(),
+            transmits: std::array::from_fn(|_| InOrder::default()),
+            in_flight: 0,
+            known: Known::default(),
+            counters: Counters::default(),
+            reported: [0; 4],
+        };
+        device.strap();
+        device
+    }
+
+    /// The guest's memory: the transport maps and unmaps here, live.
+    pub fn memory(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    /// Reads PCI configuration space. Bytes beyond its 256 are zero.
+    pub fn config_read(&mut self, offset: u64, data: &mut [u8]) {
+        self.pci.read(offset, data);
+    }
+
+    /// Writes PCI configuration space; a function reset asked for there is done at once.
+    pub fn config_write(&mut self, offset: u64, data: &[u8]) {
+        if self.pci.write(offset, data) {
+            self.reset();
+        }
+    }
+
+    /// A function reset: configuration space, registers, everything in flight.
+    pub fn reset(&mut self) {
+        self.pci.reset(self.identity.model.facts());
+        self.software_reset();
+    }
+
+    /// The next thing for the radio, in order. Descriptors are fetched here and not before: ask when
+    /// there is room to pass a request on. May write into the guest and raise an interrupt.
+    pub fn next_request(&mut self) -> Option<Request> {
+        self.fetch()
+    }
+
+    /// What the radio says. Written into the guest, or held until there is room; ignored when it is
+    /// about the time before the last reset.
+    pub fn event(&mut self, event: Event) {
+        if matches!(event, Event::ResetDone) {
+            return self.vmac.reset_done();
+        }
+        if !self.vmac.listens() {
+            self.counters.stale_events += 1;
+            return;
+        }
+        match event {
+            Event::ResetDone => {}
+            Event::Done(tag, reply) => self.command_done(tag, reply),
+            Event::Transmitted(tag, report) => self.frame_done(tag, &report),
+            Event::Received(received) => {
+                if !self.rx.push_frame(received) {
+                    self.counters.rx_dropped += 1;
+                }
+            }
+            Event::Scan(step) => self.send(notification::scan(&step)),
+            Event::MissedBeacons(missed) => self.send(notification::missed_beacons(&missed)),
+            Event::ChannelSwitched(channel) => self.send(notification::channel_switched(channel)),
+        }
+        self.deliver();
+    }
+
+    /// True, once, when an MSI message is due.
+    pub fn take_msi(&mut self) -> bool {
+        self.interrupts.take_message()
+    }
+
+    /// The level of the INTx line, for a transport whose guest has not enabled MSI.
+    pub fn intx_level(&self) -> bool {
+        self.interrupts.level()
+    }
+
+    /// True while microcode runs.
+    pub fn is_up(&self) -> bool {
+        self.microcode == Microcode::Running
+    }
+
+    /// Which card it is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// What it has counted so far.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            interrupts: self.interrupts.rises(),
+            dma_faults: self.memory.faults(),
+            ..self.counters
+        }
+    }
+
+    /// Queues a packet for the guest; [`Self::deliver`] writes it.
+    fn send(&mut self, packet: Packet) {
+        if !self.rx.push(packet) {
+            self.counters.packets_dropped += 1;
+        }
+    }
+
+    /// Writes what waits into the guest's receive buffers, and interrupts for it.
+    fn deliver(&mut self) {
+        let delivery = self.rx.deliver(&mut self.memory);
+        self.counters.receive_buffers += delivery.buffers;
+        self.counters.rx_frames += delivery.frames;
+        self.counters.packets_dropped += delivery.lost;
+        if delivery.buffers > 0 {
+            self.raise(cause::FH_RX);
+        }
+    }
+
+    fn raise(&mut self, causes: u32) {
+        self.interrupts
+            .raise(&mut self.csr, &mut self.memory, causes);
+    }
+
+    /// What the board says: nothing that a reset changes.
+    fn strap(&mut self) {
+        let revision = self.identity.model.facts().hardware_revision;
+        self.csr.set(csr::HW_REV, revision);
+    }
+
+    /// Stops the microcode: no access to guest memory from here on, and the vMAC goes.
+    fn stop(&mut self) {
+        self.microcode.go(Microcode::Halted);
+        self.vmac.stop();
+        self.rx.stop();
+        self.scheduler.reset();
+        self.commands.clear(0);
+        for transmits in &mut self.transmits {
+            transmits.clear(0);
+        }
+        self.in_flight = 0;
+        self.known = Known::default();
+    }
+
+    /// Everything back to how it was at power-on, but EEPROM, radio switch and counters.
+    fn software_reset(&mut self) {
+        self.stop();
+        self.counters.resets += 1;
+        self.microcode = Microcode::Absent;
+        for bank in [&mut self.csr, &mut self.fh, &mut self.prph, &mut self.scd] {
+            bank.reset();
+        }
+        self.interrupts.reset();
+        self.strap();
+    }
+}

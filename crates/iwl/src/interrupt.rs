@@ -1,0 +1,155 @@
+//! The interrupt line, its causes, and the interrupt cause table in guest memory (`pcie/rx.c`, ICT).
+//!
+//! The line is level: pending and unmasked causes. Each rise is one MSI message and, while the
+//! table is enabled, one entry in it; unmasking with causes pending is a rise too, since the driver
+//! masks everything before it looks.
+
+use airlane_dma::Memory;
+
+use crate::registers::{Bank, csr};
+
+/// Causes, as bits of INT.
+pub mod cause {
+    /// The microcode has started.
+    pub const ALIVE: u32 = 1 << 0;
+    /// The microcode has died.
+    pub const SOFTWARE_ERROR: u32 = 1 << 25;
+    /// The service channel is done.
+    pub const FH_TX: u32 = 1 << 27;
+    /// A receive buffer is closed.
+    pub const FH_RX: u32 = 1 << 31;
+}
+
+/// FH_INT: transmit channel 0.
+const FH_TX_CHANNEL: u32 = 1 << 0;
+/// FH_INT: receive channel 0.
+const FH_RX_CHANNEL: u32 = 1 << 16;
+
+const TABLE_ENABLE: u32 = 1 << 31;
+const TABLE_ENTRIES: u32 = 1024;
+
+/// State of the line and of the table's write index.
+#[derive(Default)]
+pub struct Interrupts {
+    level: bool,
+    message_due: bool,
+    rises: u64,
+    table: Option<u64>,
+    index: u32,
+}
+
+impl Interrupts {
+    /// Adds causes, and the DMA causes that go with them.
+    pub fn raise(&mut self, csr: &mut Bank, memory: &mut Memory, causes: u32) {
+        let mut dma = csr.get(csr::FH_INT);
+        if causes & cause::FH_RX != 0 {
+            dma |= FH_RX_CHANNEL;
+        }
+        if causes & cause::FH_TX != 0 {
+            dma |= FH_TX_CHANNEL;
+        }
+        csr.set(csr::FH_INT, dma);
+        csr.set(csr::INT, csr.get(csr::INT) | causes);
+        self.update(csr, memory);
+    }
+
+    /// Follows a change of INT or INT_MASK.
+    pub fn update(&mut self, csr: &Bank, memory: &mut Memory) {
+        let pending = csr.get(csr::INT) & csr.get(csr::INT_MASK);
+        let level = pending != 0;
+        if level && !self.level {
+            self.write_entry(memory, pending);
+            self.message_due = true;
+            self.rises += 1;
+        }
+        self.level = level;
+    }
+
+    /// The table's register was written: its index starts again.
+    pub fn set_table(&mut self, value: u32) {
+        let base = u64::from(value & 0x00ff_ffff) << 12;
+        self.table = (value & TABLE_ENABLE != 0).then_some(base);
+        self.index = 0;
+    }
+
+    /// Everything off.
+    pub fn reset(&mut self) {
+        *self = Self {
+            rises: self.rises,
+            ..Self::default()
+        };
+    }
+
+    /// True, once, for each rise of the line (several rises not yet fetched are one).
+    pub fn take_message(&mut self) -> bool {
+        std::mem::take(&mut self.message_due)
+    }
+
+    /// The line.
+    pub fn level(&self) -> bool {
+        self.level
+    }
+
+    /// Rises of the line so far.
+    pub fn rises(&self) -> u64 {
+        self.rises
+    }
+
+    fn write_entry(&mut self, memory: &mut Memory, pending: u32) {
+        let Some(base) = self.table else { return };
+        let entry = (pending & 0xff) | ((pending >> 16) & 0xff00);
+        // An unmapped table is counted as a fault by the memory itself.
+        let _ = memory.write_u32(base + u64::from(self.index) * 4, entry);
+        self.index = (self.index + 1) % TABLE_ENTRIES;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts() -> (Interrupts, Bank, Memory) {
+        let memory = Memory::anonymous(0x4000).unwrap();
+        (Interrupts::default(), Bank::new(&csr::BLOCK), memory)
+    }
+
+    #[test]
+    fn a_masked_cause_waits_and_fires_when_unmasked() {
+        let (mut line, mut csr, mut memory) = parts();
+        line.raise(&mut csr, &mut memory, cause::FH_RX);
+        assert!(!line.take_message() && !line.level());
+        csr.set(csr::INT_MASK, u32::MAX);
+        line.update(&csr, &mut memory);
+        assert!(line.level() && line.take_message());
+        assert!(!line.take_message(), "one rise, one message");
+    }
+
+    #[test]
+    fn each_unmask_with_causes_pending_writes_a_new_table_entry() {
+        let (mut line, mut csr, mut memory) = parts();
+        line.set_table(0x9800_0001);
+        csr.set(csr::INT_MASK, u32::MAX);
+        line.raise(&mut csr, &mut memory, cause::FH_RX | cause::ALIVE);
+        for mask in [0, u32::MAX] {
+            csr.set(csr::INT_MASK, mask);
+            line.update(&csr, &mut memory);
+        }
+        assert_eq!(memory.read_u32(0x1000), Ok(0x8001));
+        assert_eq!(memory.read_u32(0x1004), Ok(0x8001));
+        assert_eq!(memory.read_u32(0x1008), Ok(0));
+    }
+
+    #[test]
+    fn the_table_wraps_after_1024_entries() {
+        let (mut line, mut csr, mut memory) = parts();
+        line.set_table(0x8000_0001);
+        for _ in 0..1025 {
+            csr.set(csr::INT_MASK, 0);
+            line.update(&csr, &mut memory);
+            csr.set(csr::INT_MASK, u32::MAX);
+            line.raise(&mut csr, &mut memory, cause::FH_RX);
+        }
+        assert_eq!(memory.read_u32(0x2000), Ok(0), "nothing past the table");
+        assert_eq!(line.index, 1);
+    }
+}

@@ -1,0 +1,123 @@
+//! Transmit frame descriptors: 128 bytes that name up to 20 buffers (`iwl-fh.h`, `struct iwl_tfd`).
+
+use airlane_dma::{Fault, Memory};
+use arrayvec::ArrayVec;
+
+use crate::wire::{u8_at, u16_at, u32_at};
+
+/// Bytes of a descriptor.
+const SIZE: usize = 128;
+/// Buffers that it can name.
+pub const MAX_BUFFERS: usize = 20;
+
+/// A descriptor that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadTfd {
+    /// The ring is not mapped.
+    Unmapped(Fault),
+    /// It names no buffer, or more than it has room for.
+    Buffers(u8),
+}
+
+/// A descriptor's buffers: address and length, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tfd {
+    buffers: ArrayVec<(u64, usize), MAX_BUFFERS>,
+}
+
+impl Tfd {
+    /// Entry `index` of the ring at `base`.
+    pub fn fetch(memory: &mut Memory, base: u64, index: u8) -> Result<Self, BadTfd> {
+        let mut bytes = [0; SIZE];
+        let address = base.saturating_add(u64::from(index) * SIZE as u64);
+        memory.read(address, &mut bytes).map_err(BadTfd::Unmapped)?;
+        Self::parse(&bytes)
+    }
+
+    fn parse(bytes: &[u8; SIZE]) -> Result<Self, BadTfd> {
+        let count = u8_at(bytes, 3).unwrap_or(0) & 0x1f;
+        if count == 0 || usize::from(count) > MAX_BUFFERS {
+            return Err(BadTfd::Buffers(count));
+        }
+        let buffers = (0..usize::from(count)).filter_map(|index| {
+            let low = u32_at(bytes, 4 + 6 * index)?;
+            let high = u16_at(bytes, 8 + 6 * index)?;
+            let address = u64::from(high & 0xf) << 32 | u64::from(low);
+            Some((address, usize::from(high >> 4)))
+        });
+        Ok(Self {
+            buffers: buffers.collect(),
+        })
+    }
+
+    /// Bytes in all buffers.
+    pub fn len(&self) -> usize {
+        self.buffers.iter().map(|&(_, length)| length).sum()
+    }
+
+    /// Fills `out` from the beginning, as far as both go; says how many bytes.
+    pub fn read(&self, memory: &mut Memory, out: &mut [u8]) -> Result<usize, Fault> {
+        let mut done = 0;
+        for &(address, length) in &self.buffers {
+            let Some(rest) = out.get_mut(done..).filter(|rest| !rest.is_empty()) else {
+                break;
+            };
+            let take = length.min(rest.len());
+            memory.read(address, rest.get_mut(..take).unwrap_or_default())?;
+            done += take;
+        }
+        Ok(done)
+    }
+
+    /// The pieces that hold bytes `start..end` of the buffers laid end to end.
+    pub fn pieces(&self, start: usize, end: usize) -> impl Iterator<Item = (u64, usize)> {
+        let mut at = 0;
+        self.buffers.iter().filter_map(move |&(address, length)| {
+            let (first, past) = (start.max(at), end.min(at + length));
+            let skipped = first.saturating_sub(at) as u64;
+            at += length;
+            (first < past).then(|| (address.saturating_add(skipped), past - first))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn descriptor(buffers: &[(u64, u16)]) -> [u8; SIZE] {
+        let mut bytes = [0; SIZE];
+        bytes[3] = buffers.len() as u8;
+        for (index, &(address, length)) in buffers.iter().enumerate() {
+            let at = 4 + 6 * index;
+            bytes[at..at + 4].copy_from_slice(&(address as u32).to_le_bytes());
+            let high = (address >> 32) as u16 | length << 4;
+            bytes[at + 4..at + 6].copy_from_slice(&high.to_le_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn thirty_six_bit_addresses_and_lengths() {
+        let tfd = Tfd::parse(&descriptor(&[(0xf_1234_5678, 4095), (0x10, 0), (0x20, 8)])).unwrap();
+        assert_eq!(tfd.buffers[0], (0xf_1234_5678, 4095));
+        assert_eq!(tfd.len(), 4103);
+    }
+
+    #[test]
+    fn a_count_of_none_or_too_many_is_refused() {
+        for count in [0, 21, 31] {
+            let mut bytes = [0; SIZE];
+            bytes[3] = count;
+            assert_eq!(Tfd::parse(&bytes), Err(BadTfd::Buffers(count)));
+        }
+    }
+
+    #[test]
+    fn pieces_cut_across_buffers() {
+        let tfd = Tfd::parse(&descriptor(&[(0x100, 20), (0x200, 40), (0x300, 10)])).unwrap();
+        let pieces: Vec<_> = tfd.pieces(15, 62).collect();
+        assert_eq!(pieces, [(0x10f, 5), (0x200, 40), (0x300, 2)]);
+        assert_eq!(tfd.pieces(70, 90).count(), 0);
+    }
+}
