@@ -22,6 +22,7 @@ mod contend;
 mod counters;
 pub mod error_model;
 mod exchange;
+mod frames;
 mod infinite;
 mod medium;
 mod propagation;

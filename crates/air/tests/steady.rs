@@ -72,6 +72,10 @@ fn frames_and_retries_allocate_nothing_once_warm() {
 /// Not a check: `cargo test --release -p airlane-air --test steady -- --ignored --nocapture`.
 #[test]
 #[ignore = "prints a figure of this machine"]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "measures real time, decides nothing"
+)]
 fn cost_of_a_frame() {
     for stations in [1, 5] {
         let mut load = Load::new(AirConfig::default());

@@ -288,6 +288,44 @@ fn hidden_stations_collide_and_rts_cts_helps() {
     assert!(protected.given_up < bare.given_up, "{protected:?}");
 }
 
+/// The hidden one's slot begins in the very microsecond of the ACK: it cannot have heard it.
+#[test]
+fn who_begins_in_the_same_microsecond_does_not_defer_and_a_sender_is_deaf() {
+    let m12 = Rate::Ofdm(OfdmRate::M12);
+    let mut air = Air::new(spread(3.5));
+    radio_at(&mut air, ghz5(), ACCESS_POINT, 0.0);
+    let left = radio_at(&mut air, ghz5(), address(1), -16.0);
+    let right = radio_at(&mut air, ghz5(), address(2), 16.0);
+    let send = |number| {
+        let frame = data(ACCESS_POINT, address(number), 500);
+        let mut transmission = Transmission::new(number as u64, frame, ghz5(), m12);
+        transmission.retry_limit = 0;
+        transmission
+    };
+    air.tune(Micros(0), right, None);
+    air.transmit(Micros(0), left, send(1));
+    let ack_at = Micros(34 + 16) + airtime::frame_duration(ghz5(), m12, 500);
+    let difs_before = ack_at - Micros(34);
+    air.tune(difs_before, right, Some(ghz5()));
+    air.transmit(difs_before, right, send(2));
+    let outcomes = outcomes(&drain(&mut air));
+    assert_eq!(
+        outcomes,
+        [(1, Outcome::Acknowledged, 1), (2, Outcome::NoAck, 1)]
+    );
+    assert_eq!(air.counters().receiver_sending, 1);
+}
+
+#[test]
+fn airtime_of_a_channel_is_the_time_that_frames_fill() {
+    let (mut air, station, _) = pair();
+    air.transmit(Micros(0), station, frame(1));
+    drain(&mut air);
+    let expected = airtime::frame_duration(ghz5(), M54, 500) + Micros(28);
+    let channels = &air.counters().channels;
+    assert_eq!((channels[0].channel, channels[0].busy), (ghz5(), expected));
+}
+
 #[test]
 fn a_weak_link_loses_fast_frames_and_carries_slow_ones() {
     let loss = |rate| {
@@ -455,6 +493,70 @@ fn queues_of_one_radio_that_reach_zero_together_collide_inside() {
         [(2, Outcome::Acknowledged, 1), (1, Outcome::Acknowledged, 1)]
     );
     assert_eq!(air.counters().internal_collisions, 1);
+}
+
+#[test]
+fn who_lost_inside_its_radio_backs_off() {
+    let second_begins = |seed| {
+        let mut air = Air::new(AirConfig {
+            seed,
+            ..AirConfig::default()
+        });
+        let station = radio(&mut air, ghz5(), STATION);
+        radio(&mut air, ghz5(), ACCESS_POINT);
+        for (token, category) in [(1, AccessCategory::BestEffort), (2, AccessCategory::Voice)] {
+            let mut transmission = frame(token);
+            transmission.category = category;
+            air.transmit(Micros(0), station, transmission);
+        }
+        let ends: Vec<u64> = ends(&drain(&mut air));
+        ends[1] - ends[0]
+    };
+    let gaps: std::collections::BTreeSet<u64> = (0..8).map(second_begins).collect();
+    assert!(gaps.len() > 3, "{gaps:?}");
+}
+
+fn ends(events: &[AirEvent]) -> Vec<u64> {
+    let sent = events.iter().filter_map(|event| match event {
+        AirEvent::Sent { at, .. } => Some(at.0),
+        AirEvent::Received { .. } => None,
+    });
+    sent.collect()
+}
+
+#[test]
+fn who_begins_to_contend_waits_difs_from_the_last_frame_it_could_hear() {
+    let (mut air, station, access_point) = pair();
+    air.transmit(Micros(0), station, frame(1));
+    let over = ends(&drain(&mut air))[0];
+    let now = Micros(over + 5);
+    let back = data(STATION, ACCESS_POINT, 500);
+    air.transmit(now, access_point, Transmission::new(2, back, ghz5(), M54));
+    let length = airtime::frame_duration(ghz5(), M54, 500).0 + 44;
+    assert_eq!(ends(&drain(&mut air)), [over + 34 + length]);
+}
+
+#[test]
+fn who_begins_to_contend_in_the_gap_before_an_ack_leaves_the_gap_alone() {
+    let (mut air, station, _) = pair();
+    let other = radio(&mut air, ghz5(), address(9));
+    air.transmit(Micros(0), station, frame(1));
+    let data_over = Micros(34) + airtime::frame_duration(ghz5(), M54, 500);
+    let second = data(ACCESS_POINT, address(9), 500);
+    let in_gap = data_over + Micros(8);
+    air.transmit(in_gap, other, Transmission::new(2, second, ghz5(), M54));
+    assert_eq!(
+        outcomes(&drain(&mut air)),
+        [(1, Outcome::Acknowledged, 1), (2, Outcome::Acknowledged, 1)]
+    );
+}
+
+#[test]
+fn a_promiscuous_receiver_hears_its_own_unicast_once() {
+    let (mut air, station, access_point) = pair();
+    air.set_promiscuous(access_point, true);
+    air.transmit(Micros(0), station, frame(1));
+    assert_eq!(receivers(&drain(&mut air)), [access_point]);
 }
 
 #[test]
