@@ -19,4 +19,4 @@ pub use hwsim::{
 pub use socket::SocketError;
 pub use vfio::{Counters, Ended, Malformed, PciDevice, VfioUserError, VfioUserServer};
 pub use vmm_sys_util::eventfd::EventFd;
-pub use wake::EventWake;
+pub use wake::{EventWake, borrow};

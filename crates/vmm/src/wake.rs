@@ -16,7 +16,7 @@ impl Wake for EventWake {
 }
 
 /// The eventfd as a descriptor that `poll` takes.
-pub(crate) fn borrow(event: &EventFd) -> BorrowedFd<'_> {
+pub fn borrow(event: &EventFd) -> BorrowedFd<'_> {
     // SAFETY: the descriptor is open for as long as `event`, whose lifetime the result has.
     unsafe { BorrowedFd::borrow_raw(event.as_raw_fd()) }
 }

@@ -1,0 +1,311 @@
+//! The hwsim radios of access-point VMs as stations of our air: what they send is transmitted, what
+//! they hear is delivered, and every frame gets its true transmit status.
+//!
+//! A radio comes into being with the first message that names it, and goes when its VM does. hwsim
+//! does not tell its channel access parameters; the defaults for access points are used
+//! (IEEE 802.11-2020 table 9-156 as hostapd sets them).
+
+use std::collections::BTreeMap;
+
+use airlane_air::{Air, AirEvent, Outcome, Position, RadioConfig, RadioId, Transmission};
+use airlane_vmm::hwsim::MAX_RATES;
+use airlane_vmm::{FromHwsim, HwsimFrame, ToHwsim, TxInfo};
+use airlane_wlan::frame::Header;
+use airlane_wlan::{
+    AccessCategory, Channel, Dbm, EdcaParameters, MacAddr, Micros, Rate, RateLadder,
+};
+use arrayvec::ArrayVec;
+
+/// Radios that one access-point VM may have.
+pub const MAX_RADIOS: usize = 16;
+
+/// Where the radios of one access-point VM stand.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Its name, for reports.
+    pub name: String,
+    /// Radio by radio; further radios stand where the last one does.
+    pub positions: Vec<Position>,
+    /// Transmit power of each.
+    pub tx_power: Dbm,
+}
+
+/// All hwsim radios of all access-point VMs.
+pub struct AccessPoints {
+    sites: Vec<Site>,
+    radios: Vec<HwsimRadio>,
+    pending: BTreeMap<u64, Pending>,
+    next_token: u64,
+    counters: ApCounters,
+}
+
+/// What was refused.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ApCounters {
+    /// Frames from a VM that names more than [`MAX_RADIOS`] radios.
+    pub too_many_radios: u64,
+    /// Frames shorter than their own header.
+    pub malformed_frames: u64,
+}
+
+struct HwsimRadio {
+    port: usize,
+    /// hwsim's hardware address, which names the radio on the virtqueue.
+    hardware: MacAddr,
+    id: RadioId,
+    addresses: Vec<MacAddr>,
+    channel: Option<Channel>,
+}
+
+/// A frame on its way, without its bytes.
+struct Pending {
+    port: usize,
+    radio: MacAddr,
+    cookie: u64,
+    flags: u32,
+    tx_info: TxInfo,
+    tries: Tries,
+}
+
+/// How often each of a frame's rates may be tried.
+type Tries = ArrayVec<u8, MAX_RATES>;
+
+impl AccessPoints {
+    /// Access-point VMs at these sites, none connected yet. A site's index is its port.
+    pub fn new(sites: Vec<Site>) -> Self {
+        Self {
+            sites,
+            radios: Vec::new(),
+            pending: BTreeMap::new(),
+            next_token: 0,
+            counters: ApCounters::default(),
+        }
+    }
+
+    /// What was refused so far.
+    pub fn counters(&self) -> ApCounters {
+        self.counters
+    }
+
+    /// A message of the VM behind `port`.
+    pub fn message(&mut self, now: Micros, port: usize, message: FromHwsim, air: &mut Air) {
+        match message {
+            FromHwsim::Connected => {}
+            FromHwsim::Closed => self.close(port, air),
+            FromHwsim::AddAddress { radio, address } => {
+                self.change_addresses(port, radio, air, |list| {
+                    if !list.contains(&address) {
+                        list.push(address);
+                    }
+                });
+            }
+            FromHwsim::RemoveAddress { radio, address } => {
+                self.change_addresses(port, radio, air, |list| list.retain(|&a| a != address));
+            }
+            FromHwsim::Frame(frame) => self.transmit(now, port, frame, air),
+        }
+    }
+
+    fn close(&mut self, port: usize, air: &mut Air) {
+        self.pending.retain(|_, pending| pending.port != port);
+        self.radios.retain(|radio| {
+            if radio.port == port {
+                air.remove_radio(radio.id);
+            }
+            radio.port != port
+        });
+    }
+
+    fn change_addresses(
+        &mut self,
+        port: usize,
+        hardware: MacAddr,
+        air: &mut Air,
+        change: impl FnOnce(&mut Vec<MacAddr>),
+    ) {
+        if let Some(radio) = self.radio(port, hardware, air) {
+            change(&mut radio.addresses);
+            radio.addresses.truncate(MAX_RADIOS);
+            air.set_addresses(radio.id, &radio.addresses);
+        }
+    }
+
+    /// The radio of this name, made when new; `None` when the VM has too many.
+    fn radio(&mut self, port: usize, hardware: MacAddr, air: &mut Air) -> Option<&mut HwsimRadio> {
+        let same = |radio: &HwsimRadio| radio.port == port && radio.hardware == hardware;
+        if let Some(at) = self.radios.iter().position(same) {
+            return self.radios.get_mut(at);
+        }
+        let index = self
+            .radios
+            .iter()
+            .filter(|radio| radio.port == port)
+            .count();
+        if index >= MAX_RADIOS {
+            self.counters.too_many_radios += 1;
+            return None;
+        }
+        let id = air.add_radio(self.sites.get(port)?.radio_config(index));
+        self.radios.push(HwsimRadio {
+            port,
+            hardware,
+            id,
+            addresses: Vec::new(),
+            channel: None,
+        });
+        self.radios.last_mut()
+    }
+
+    fn transmit(&mut self, now: Micros, port: usize, frame: HwsimFrame, air: &mut Air) {
+        let Ok(header) = Header::parse(&frame.frame) else {
+            self.counters.malformed_frames += 1;
+            return;
+        };
+        let token = self.next_token;
+        let Some(radio) = self.radio(port, frame.radio, air) else {
+            return;
+        };
+        radio.tune(now, frame.channel, air);
+        let id = radio.id;
+        self.next_token += 1;
+        self.pending.insert(
+            token,
+            Pending {
+                port,
+                radio: frame.radio,
+                cookie: frame.cookie,
+                flags: frame.flags,
+                tx_info: frame.tx_info,
+                tries: frame.rates.iter().map(|&(_, tries)| tries).collect(),
+            },
+        );
+        air.transmit(now, id, transmission(token, frame, &header));
+    }
+
+    /// What the air says to one of these radios, as a message for its VM.
+    pub fn air_event(&mut self, event: AirEvent) -> Option<(usize, ToHwsim)> {
+        match event {
+            AirEvent::Received {
+                radio,
+                frame,
+                channel,
+                rate,
+                signal,
+                ..
+            } => {
+                let radio = self.radios.iter().find(|known| known.id == radio)?;
+                let message = ToHwsim::Receive {
+                    radio: radio.hardware,
+                    frame,
+                    rate,
+                    signal,
+                    channel,
+                };
+                Some((radio.port, message))
+            }
+            AirEvent::Sent {
+                token,
+                outcome,
+                attempts,
+                ack_signal,
+                ..
+            } => {
+                let pending = self.pending.remove(&token)?;
+                let message = ToHwsim::Status {
+                    radio: pending.radio,
+                    cookie: pending.cookie,
+                    flags: pending.flags,
+                    acknowledged: outcome == Outcome::Acknowledged,
+                    signal: ack_signal.unwrap_or(Dbm(0.0)),
+                    used: pending.tx_info.used(&spent(&pending.tries, attempts)),
+                };
+                Some((pending.port, message))
+            }
+        }
+    }
+}
+
+impl HwsimRadio {
+    fn tune(&mut self, now: Micros, channel: Channel, air: &mut Air) {
+        if self.channel != Some(channel) {
+            self.channel = Some(channel);
+            air.tune(now, self.id, Some(channel));
+        }
+    }
+}
+
+impl Site {
+    fn radio_config(&self, index: usize) -> RadioConfig {
+        let last = self.positions.last();
+        RadioConfig {
+            name: format!("{}:{index}", self.name),
+            position: self
+                .positions
+                .get(index)
+                .or(last)
+                .copied()
+                .unwrap_or_default(),
+            tx_power: self.tx_power,
+        }
+    }
+}
+
+fn transmission(token: u64, frame: HwsimFrame, header: &Header) -> Transmission {
+    let category = category(header);
+    let rates = ladder(&frame);
+    let slowest = rates.first().copied().unwrap_or(Rate::OFDM_6);
+    Transmission {
+        category,
+        edca: access_point_edca(category),
+        retry_limit: u8::try_from(rates.len().saturating_sub(1)).unwrap_or(u8::MAX),
+        rates,
+        acknowledge: !frame.no_ack() && !header.receiver.is_group(),
+        ..Transmission::new(token, frame.frame, frame.channel, slowest)
+    }
+}
+
+/// Entries of a [`RateLadder`].
+const LADDER: usize = 16;
+
+/// One attempt an entry, as many as the guest's rate control asked for.
+fn ladder(frame: &HwsimFrame) -> RateLadder {
+    let attempts = |&(rate, tries): &(Rate, u8)| std::iter::repeat_n(rate, usize::from(tries));
+    let all = frame.rates.iter().flat_map(attempts);
+    all.take(LADDER).collect()
+}
+
+/// How `attempts` attempts divide among the rates.
+fn spent(tries: &Tries, attempts: u8) -> Tries {
+    let mut left = attempts;
+    let each = tries.iter().map(|&tries| {
+        let now = left.min(tries);
+        left -= now;
+        now
+    });
+    each.take_while(|&now| now > 0).collect()
+}
+
+/// IEEE 802.11-2020 table 10-1 (user priority to access category).
+fn category(header: &Header) -> AccessCategory {
+    match (header.is_data(), header.tid) {
+        (true, Some(1 | 2)) => AccessCategory::Background,
+        (true, Some(4 | 5)) => AccessCategory::Video,
+        (true, Some(6 | 7)) | (false, _) => AccessCategory::Voice,
+        (true, _) => AccessCategory::BestEffort,
+    }
+}
+
+fn access_point_edca(category: AccessCategory) -> EdcaParameters {
+    let (cw_min, cw_max, aifsn) = match category {
+        AccessCategory::Background => (15, 1023, 7),
+        AccessCategory::BestEffort => (15, 63, 3),
+        AccessCategory::Video => (7, 15, 1),
+        AccessCategory::Voice => (3, 7, 1),
+    };
+    EdcaParameters {
+        cw_min,
+        cw_max,
+        aifsn,
+        txop: Micros(0),
+    }
+}

@@ -1,0 +1,152 @@
+//! One VM's lane: the card as its VMM sees it, and the rings to and from the radio. Runs in a
+//! thread of its own; nothing in it is shared with another VM.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use airlane_dma::Memory;
+use airlane_iwl::{Counters, Device, Identity};
+use airlane_lane::ring::{Receiver, Sender};
+use airlane_vmm::{Ended, EventFd, PciDevice, VfioUserError, VfioUserServer};
+use airlane_wlan::{Event, Request};
+
+/// What a lane reports. Written by the lane when it goes to sleep, read by whoever asks.
+pub type LaneReport = Arc<Mutex<LaneCounters>>;
+
+/// Counters of one lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LaneCounters {
+    /// Of the card.
+    pub card: Counters,
+    /// Of its connection, as of the last disconnect.
+    pub transport: airlane_vmm::Counters,
+}
+
+/// Length of BAR 0 (`iwl-fh.h`: the last register lies below 0x2000).
+const BAR_SIZE: u64 = 0x2000;
+
+/// The card of one VM and its rings.
+pub struct CardPort {
+    device: Device,
+    to_radio: Sender<Request>,
+    from_radio: Receiver<Event>,
+    report: LaneReport,
+}
+
+impl CardPort {
+    /// A card that has not been attached yet.
+    pub fn new(
+        identity: Identity,
+        to_radio: Sender<Request>,
+        from_radio: Receiver<Event>,
+        report: LaneReport,
+    ) -> Self {
+        Self {
+            device: Device::new(identity),
+            to_radio,
+            from_radio,
+            report,
+        }
+    }
+
+    /// Opens the socket to which the VMM attaches.
+    pub fn bind(self, socket: &Path) -> Result<BoundCard, VfioUserError> {
+        let server = VfioUserServer::bind(socket)?;
+        Ok(BoundCard { port: self, server })
+    }
+
+    /// The VMM is gone: the card forgets its memory and tells the radio.
+    fn detach(&mut self) {
+        self.device.reset();
+        self.poll();
+        self.publish();
+    }
+
+    fn publish(&self) {
+        // Never waits: whoever reads the report must not hold up the lane.
+        if let Ok(mut report) = self.report.try_lock() {
+            report.card = self.device.counters();
+        }
+    }
+}
+
+/// A card and the socket at which it waits.
+pub struct BoundCard {
+    port: CardPort,
+    server: VfioUserServer,
+}
+
+impl BoundCard {
+    /// Serves one VMM after the other until `stop`.
+    pub fn serve(mut self, vm: &str, wake: &EventFd, stop: &EventFd) {
+        loop {
+            let ended = self.server.serve(&mut self.port, wake, stop);
+            self.port.detach();
+            if let Ok(mut report) = self.port.report.lock() {
+                report.transport = *self.server.counters();
+            }
+            match ended {
+                Ok(Ended::Stopped) => return,
+                Ok(Ended::Disconnected) => tracing::info!(vm, "the VM has detached its card"),
+                Err(error) => tracing::warn!(vm, %error, "the card's connection was closed"),
+            }
+        }
+    }
+}
+
+impl PciDevice for CardPort {
+    fn config_read(&mut self, offset: u64, data: &mut [u8]) {
+        self.device.config_read(offset, data);
+    }
+
+    fn config_write(&mut self, offset: u64, data: &[u8]) {
+        self.device.config_write(offset, data);
+    }
+
+    fn bar_size(&self, bar: u8) -> u64 {
+        if bar == 0 { BAR_SIZE } else { 0 }
+    }
+
+    fn bar_read(&mut self, _bar: u8, offset: u64, data: &mut [u8]) {
+        self.device.bar_read(offset, data);
+    }
+
+    fn bar_write(&mut self, _bar: u8, offset: u64, data: &[u8]) {
+        self.device.bar_write(offset, data);
+    }
+
+    fn memory(&mut self) -> &mut Memory {
+        self.device.memory()
+    }
+
+    fn reset(&mut self) {
+        self.device.reset();
+    }
+
+    fn poll(&mut self) {
+        while let Some(event) = self.from_radio.pop() {
+            self.device.event(event);
+        }
+        while self.to_radio.free() > 0 {
+            let Some(request) = self.device.next_request() else {
+                break;
+            };
+            if self.to_radio.push(request).is_err() {
+                break;
+            }
+        }
+    }
+
+    fn take_msi(&mut self) -> bool {
+        self.device.take_msi()
+    }
+
+    fn intx_level(&self) -> bool {
+        self.device.intx_level()
+    }
+
+    fn wants_poll_before_sleep(&mut self) -> bool {
+        self.publish();
+        !self.from_radio.announce_sleep()
+    }
+}

@@ -1,0 +1,292 @@
+//! The daemon: one thread for each VM's lane, one for the radio, one for each access-point VM's
+//! virtqueues, one for the capture file. Owns the sockets to which VMMs attach.
+
+mod access_points;
+mod capture;
+mod card_port;
+mod clock;
+mod names;
+pub mod radio;
+mod radio_thread;
+mod status;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender as Asks, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use airlane_air::{AirConfig, Position, RadioConfig};
+use airlane_iwl::{Identity, Model};
+use airlane_lane::VmId;
+use airlane_lane::ring::{Wake, ring};
+use airlane_vmm::{EventFd, EventWake, HwsimServer, serve_hwsim};
+use airlane_wlan::{Dbm, MacAddr};
+use anyhow::Context;
+
+pub use access_points::{AccessPoints, Site};
+use capture::Capture;
+use card_port::{CardPort, LaneReport};
+use clock::Clock;
+use radio::Radio;
+use radio_thread::{Ask, HwsimEnds, LaneEnds, RadioThread};
+pub use status::{RadioStatus, VmacStatus};
+
+/// Requests, and events, that one lane's rings hold.
+const LANE_RING: usize = 1_024;
+/// Messages that one access-point VM's rings hold.
+const HWSIM_RING: usize = 4_096;
+
+/// What a daemon serves.
+pub struct DaemonConfig {
+    /// The medium.
+    pub air: AirConfig,
+    /// Where the card stands.
+    pub card_position: Position,
+    /// Its transmit power.
+    pub card_tx_power: Dbm,
+    /// Where its sockets go: a directory of its own.
+    pub run_dir: PathBuf,
+    /// The capture file, if one is wanted.
+    pub capture: Option<PathBuf>,
+    /// One card for each VM.
+    pub cards: Vec<VmCard>,
+    /// One virtio device for each access-point VM.
+    pub access_point_vms: Vec<Site>,
+}
+
+/// One VM's card.
+pub struct VmCard {
+    /// The VM's name.
+    pub name: String,
+    /// Which card.
+    pub model: Model,
+    /// Its address, as its EEPROM says.
+    pub address: MacAddr,
+}
+
+/// A running daemon. Dropping it stops it.
+pub struct Daemon {
+    card_sockets: Vec<PathBuf>,
+    hwsim_sockets: Vec<PathBuf>,
+    lanes: Vec<JoinHandle<()>>,
+    reports: Vec<LaneReport>,
+    hwsim: Vec<HwsimServer>,
+    radio: Option<JoinHandle<RadioStatus>>,
+    asks: Asks<Ask>,
+    wake: EventFd,
+    stop: EventFd,
+    capture: Option<Capture>,
+}
+
+/// Counters of the whole daemon.
+#[derive(Clone, Debug, Default)]
+pub struct DaemonStatus {
+    /// Behind the lanes.
+    pub radio: RadioStatus,
+    /// Each lane's card, by VM.
+    pub cards: Vec<BTreeMap<String, u64>>,
+}
+
+impl Daemon {
+    /// Opens all sockets and starts all threads.
+    pub fn start(config: DaemonConfig) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            config.cards.len() <= airlane_lane::MAX_VMS,
+            "one card serves {} VMs, not {}",
+            airlane_lane::MAX_VMS,
+            config.cards.len()
+        );
+        let clock = Clock::start();
+        let wake = EventFd::new(libc_nonblock())?;
+        let (asks, asked) = channel();
+        let mut daemon = Self {
+            card_sockets: Vec::new(),
+            hwsim_sockets: Vec::new(),
+            lanes: Vec::new(),
+            reports: Vec::new(),
+            hwsim: Vec::new(),
+            radio: None,
+            asks,
+            stop: EventFd::new(libc_nonblock())?,
+            capture: None,
+            wake,
+        };
+        let radio_wake: Arc<dyn Wake> = Arc::new(EventWake(daemon.wake.try_clone()?));
+        let card = RadioConfig {
+            name: "card".to_owned(),
+            position: config.card_position,
+            tx_power: config.card_tx_power,
+        };
+        let sites = AccessPoints::new(config.access_point_vms.clone());
+        let mut radio = Radio::new(config.air, card, sites);
+        if let Some(path) = &config.capture {
+            let epoch = SystemTime::now()
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .unwrap_or(Duration::ZERO);
+            let (tap, capture) = Capture::create(path, epoch)?;
+            radio.air_mut().set_tap(Box::new(tap));
+            daemon.capture = Some(capture);
+        }
+        let mut lanes = Vec::new();
+        for (index, card) in config.cards.into_iter().enumerate() {
+            lanes.push(daemon.start_lane(&config.run_dir, index, card, &radio_wake)?);
+        }
+        let mut hwsim = Vec::new();
+        for (index, _) in config.access_point_vms.iter().enumerate() {
+            hwsim.push(daemon.start_hwsim(&config.run_dir, index, &radio_wake)?);
+        }
+        let wake = daemon.wake.try_clone()?;
+        let thread = RadioThread::new(radio, clock, lanes, hwsim, asked, wake);
+        daemon.radio = Some(spawn("radio".to_owned(), move || thread.run())?);
+        Ok(daemon)
+    }
+
+    fn start_lane(
+        &mut self,
+        run_dir: &Path,
+        index: usize,
+        card: VmCard,
+        radio_wake: &Arc<dyn Wake>,
+    ) -> anyhow::Result<LaneEnds> {
+        let vm = VmId::new(index)?;
+        let wake = EventFd::new(libc_nonblock())?;
+        let lane_wake: Arc<dyn Wake> = Arc::new(EventWake(wake.try_clone()?));
+        let (to_radio, requests) = ring(LANE_RING, Arc::clone(radio_wake));
+        let (events, from_radio) = ring(LANE_RING, lane_wake);
+        let identity = Identity {
+            model: card.model,
+            address: card.address,
+        };
+        let report = LaneReport::default();
+        let port = CardPort::new(identity, to_radio, from_radio, Arc::clone(&report));
+        let socket = run_dir.join(format!("card{index}.sock"));
+        let stop = self.stop.try_clone()?;
+        let server = port.bind(&socket)?;
+        let name = card.name;
+        self.lanes.push(spawn(format!("lane-{index}"), move || {
+            server.serve(&name, &wake, &stop);
+        })?);
+        self.card_sockets.push(socket);
+        self.reports.push(report);
+        Ok(LaneEnds {
+            vm,
+            requests,
+            events,
+        })
+    }
+
+    fn start_hwsim(
+        &mut self,
+        run_dir: &Path,
+        index: usize,
+        radio_wake: &Arc<dyn Wake>,
+    ) -> anyhow::Result<HwsimEnds> {
+        let wake = EventFd::new(libc_nonblock())?;
+        let hwsim_wake: Arc<dyn Wake> = Arc::new(EventWake(wake.try_clone()?));
+        let (to_radio, from_vm) = ring(HWSIM_RING, Arc::clone(radio_wake));
+        let (to_vm, from_radio) = ring(HWSIM_RING, hwsim_wake);
+        let socket = run_dir.join(format!("hwsim{index}.sock"));
+        let server = serve_hwsim(&socket, to_radio, from_radio, wake)?;
+        self.hwsim.push(server);
+        self.hwsim_sockets.push(socket);
+        Ok(HwsimEnds { from_vm, to_vm })
+    }
+
+    /// Where the VMM of VM `index` attaches its card.
+    pub fn card_socket(&self, index: usize) -> Option<&Path> {
+        self.card_sockets.get(index).map(PathBuf::as_path)
+    }
+
+    /// Where the VMM of access-point VM `index` attaches its radios.
+    pub fn hwsim_socket(&self, index: usize) -> Option<&Path> {
+        self.hwsim_sockets.get(index).map(PathBuf::as_path)
+    }
+
+    /// How things stand.
+    pub fn status(&self) -> anyhow::Result<DaemonStatus> {
+        let (reply, answer) = sync_channel(1);
+        self.ask(Ask::Status(reply))?;
+        let radio = answer
+            .recv_timeout(Duration::from_secs(2))
+            .context("the radio thread does not answer")?;
+        Ok(DaemonStatus {
+            radio,
+            cards: self.card_counters(),
+        })
+    }
+
+    fn card_counters(&self) -> Vec<BTreeMap<String, u64>> {
+        let read = |report: &LaneReport| {
+            let counters = report.lock().map(|counters| *counters).unwrap_or_default();
+            let card = names::card(&counters.card).into_iter();
+            let card = card.map(|(name, value)| (name.to_owned(), value));
+            let transport = names::transport(&counters.transport).into_iter();
+            let transport = transport.map(|(name, value)| (format!("vfio_{name}"), value));
+            card.chain(transport).collect()
+        };
+        self.reports.iter().map(read).collect()
+    }
+
+    fn ask(&self, ask: Ask) -> anyhow::Result<()> {
+        self.asks
+            .send(ask)
+            .map_err(|_| anyhow::anyhow!("the radio thread has ended"))?;
+        Ok(self.wake.write(1)?)
+    }
+
+    /// Ends all threads, removes all sockets, and gives the last counters.
+    pub fn stop(mut self) -> anyhow::Result<DaemonStatus> {
+        self.shut_down()
+    }
+
+    fn shut_down(&mut self) -> anyhow::Result<DaemonStatus> {
+        let Some(radio) = self.radio.take() else {
+            return Ok(DaemonStatus::default());
+        };
+        self.stop.write(1)?;
+        for lane in self.lanes.drain(..) {
+            let _ = lane.join();
+        }
+        self.hwsim.clear();
+        self.ask(Ask::Stop)?;
+        let radio = radio
+            .join()
+            .map_err(|_| anyhow::anyhow!("the radio thread has stopped unexpectedly"))?;
+        let mut status = DaemonStatus {
+            radio,
+            cards: self.card_counters(),
+        };
+        if let Some(capture) = self.capture.take() {
+            let count = capture.finish()?;
+            let counters = &mut status.radio.counters;
+            counters.insert("capture_written".to_owned(), count.written);
+            counters.insert("capture_dropped".to_owned(), count.dropped);
+        }
+        Ok(status)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if let Err(error) = self.shut_down() {
+            tracing::error!(%error, "the daemon did not stop cleanly");
+        }
+    }
+}
+
+fn spawn<T: Send + 'static>(
+    name: String,
+    run: impl FnOnce() -> T + Send + 'static,
+) -> anyhow::Result<JoinHandle<T>> {
+    let context = format!("cannot start the thread {name}");
+    std::thread::Builder::new()
+        .name(name)
+        .spawn(run)
+        .context(context)
+}
+
+fn libc_nonblock() -> i32 {
+    i32::try_from(rustix::event::EventfdFlags::NONBLOCK.bits()).unwrap_or(0)
+}

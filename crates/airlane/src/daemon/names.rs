@@ -1,0 +1,91 @@
+//! Counters by name, as reports show them.
+
+use std::collections::BTreeMap;
+
+use airlane_air::AirCounters;
+use airlane_host::HostCounters;
+use airlane_nic::{DropReason, VmCounters};
+
+type Named = Vec<(&'static str, u64)>;
+
+/// The named fields of `$counters`, each with its name.
+macro_rules! named {
+    ($counters:expr; $($field:ident),* $(,)?) => {
+        vec![$((stringify!($field), $counters.$field)),*]
+    };
+}
+
+/// Counters of the medium.
+pub fn air(counters: &AirCounters) -> Named {
+    let mut named = named!(counters;
+        offered, acknowledged, given_up, unacknowledged, cancelled, malformed, frames, bytes, retries,
+        received, rts, cts, acks, collisions, noise_errors, receiver_sending, too_wide, no_receiver,
+        answer_withheld, internal_collisions,
+    );
+    named.push(("lag_max_us", counters.lag_max.0));
+    let busy = counters.channels.iter().map(|channel| channel.busy.0).sum();
+    named.push(("busy_us", busy));
+    named
+}
+
+/// Counters of the NIC.
+pub fn nic(counters: &airlane_nic::Counters) -> Named {
+    named!(counters;
+        heard, malformed, unwanted, delivered, announcements, unheard_announcements, probes, tunes,
+        orphans, pool_misses,
+    )
+}
+
+/// Counters of the host driver.
+pub fn host(counters: &HostCounters) -> Named {
+    named!(counters; passed_on, consolidated, answered_locally, discarded, overdue_sweeps)
+}
+
+/// Counters of a card.
+pub fn card(counters: &airlane_iwl::Counters) -> Named {
+    named!(counters;
+        unlisted_reads, unlisted_writes, odd_accesses, doorbells, commands, unknown_commands,
+        malformed_commands, tx_frames, tx_refused, tx_flushed, bad_descriptors, rx_frames, rx_dropped,
+        packets_dropped, receive_buffers, interrupts, dma_faults, resets, microcode_sections,
+        microcode_starts, stale_events,
+    )
+}
+
+/// Counters of a card's transport.
+pub fn transport(counters: &airlane_vmm::Counters) -> Named {
+    named!(counters;
+        connections, messages, batches, reads, writes, maps, maps_without_file, unmaps, resets,
+        interrupts, interrupts_lost, refused, malformed,
+    )
+}
+
+/// Counters of a vMAC.
+pub fn vmac(counters: &VmCounters) -> BTreeMap<String, u64> {
+    let mut named = named!(counters;
+        offered, sent, failed, queued, retries, received, decrypted, undecryptable,
+    );
+    named.push(("airtime_us", counters.airtime.0));
+    let named = named
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
+    let drops = DropReason::ALL.into_iter().map(|reason| {
+        (
+            format!("dropped_{}", drop_name(reason)),
+            counters.dropped_for(reason),
+        )
+    });
+    named.chain(drops).collect()
+}
+
+fn drop_name(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::NotConfigured => "not_configured",
+        DropReason::QueueFull => "queue_full",
+        DropReason::Malformed => "malformed",
+        DropReason::Identity => "identity",
+        DropReason::ForeignBss => "foreign_bss",
+        DropReason::UnknownStation => "unknown_station",
+        DropReason::Flushed => "flushed",
+        DropReason::Reset => "reset",
+    }
+}

@@ -1,0 +1,133 @@
+//! Everything behind the lanes in one state machine: host driver, NIC, air and the hwsim radios of
+//! the access points. No I/O, no clock: the radio thread drives it in real time, stories in virtual.
+
+use std::collections::VecDeque;
+
+use airlane_air::{Air, AirConfig, AirEvent, RadioConfig, RadioId};
+use airlane_host::Host;
+use airlane_lane::VmId;
+use airlane_nic::Nic;
+use airlane_vmm::{FromHwsim, ToHwsim};
+use airlane_wlan::{Event, Micros, Request};
+
+use super::access_points::AccessPoints;
+
+/// Host, NIC, air and access points, wired.
+pub struct Radio {
+    air: Air,
+    host: Host,
+    nic: Nic,
+    card: RadioId,
+    access_points: AccessPoints,
+    to_hwsim: VecDeque<(usize, ToHwsim)>,
+}
+
+impl Radio {
+    /// One card on one air.
+    pub fn new(air: AirConfig, card: RadioConfig, access_points: AccessPoints) -> Self {
+        let mut air = Air::new(air);
+        let card = air.add_radio(card);
+        Self {
+            air,
+            host: Host::default(),
+            nic: Nic::new(card),
+            card,
+            access_points,
+            to_hwsim: VecDeque::new(),
+        }
+    }
+
+    /// A VM asks for something.
+    pub fn request(&mut self, now: Micros, vm: VmId, request: Request) {
+        self.host.request(now, vm, request);
+    }
+
+    /// An access-point VM (`port`) says something.
+    pub fn hwsim(&mut self, now: Micros, port: usize, message: FromHwsim) {
+        self.access_points
+            .message(now, port, message, &mut self.air);
+    }
+
+    /// Runs everything that is due, and says when to come back.
+    pub fn step(&mut self, now: Micros) -> Option<Micros> {
+        loop {
+            let mut wake = self.host.step(now);
+            let mut moved = false;
+            while let Some((vm, request)) = self.host.next_for_nic() {
+                self.nic.request(now, vm, request, &mut self.air);
+                moved = true;
+            }
+            wake = earliest(wake, self.nic.step(now, &mut self.air));
+            wake = earliest(wake, self.air.step(now));
+            moved |= self.hand_out_air_events(now);
+            while let Some((vm, event)) = self.nic.next_event() {
+                self.host.event(now, vm, event);
+                moved = true;
+            }
+            if !moved {
+                return wake;
+            }
+        }
+    }
+
+    fn hand_out_air_events(&mut self, now: Micros) -> bool {
+        let mut any = false;
+        while let Some(event) = self.air.next_event() {
+            any = true;
+            if radio_of(&event) == self.card {
+                self.nic.air_event(now, event, &mut self.air);
+            } else if let Some(message) = self.access_points.air_event(event) {
+                self.to_hwsim.push_back(message);
+            }
+        }
+        any
+    }
+
+    /// The next event for a VM.
+    pub fn next_for_vm(&mut self) -> Option<(VmId, Event)> {
+        self.host.next_for_vm()
+    }
+
+    /// The next message for an access-point VM.
+    pub fn next_for_hwsim(&mut self) -> Option<(usize, ToHwsim)> {
+        self.to_hwsim.pop_front()
+    }
+
+    /// The medium, for the tap and reports.
+    pub fn air(&self) -> &Air {
+        &self.air
+    }
+
+    /// The medium, to set the tap and move radios.
+    pub fn air_mut(&mut self) -> &mut Air {
+        &mut self.air
+    }
+
+    /// The NIC, for reports.
+    pub fn nic(&self) -> &Nic {
+        &self.nic
+    }
+
+    /// The host driver, for reports.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The access points, for reports.
+    pub fn access_points(&self) -> &AccessPoints {
+        &self.access_points
+    }
+}
+
+fn radio_of(event: &AirEvent) -> RadioId {
+    match *event {
+        AirEvent::Received { radio, .. } | AirEvent::Sent { radio, .. } => radio,
+    }
+}
+
+fn earliest(a: Option<Micros>, b: Option<Micros>) -> Option<Micros> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (one, other) => one.or(other),
+    }
+}

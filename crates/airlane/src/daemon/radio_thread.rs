@@ -1,0 +1,232 @@
+//! The radio's thread: takes what the lanes and access-point VMs have put into their rings, runs
+//! the pure [`Radio`] up to the present, hands out what came of it, and sleeps until something is
+//! due or somebody wakes it.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver as Control, SyncSender};
+
+use airlane_lane::VmId;
+use airlane_lane::ring::{Receiver, Sender};
+use airlane_vmm::{EventFd, FromHwsim, ToHwsim};
+use airlane_wlan::{Event, Micros, Request};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::clock::Clock;
+use super::radio::Radio;
+use super::status::RadioStatus;
+
+/// What other threads may ask of the radio.
+pub enum Ask {
+    /// How things stand.
+    Status(SyncSender<RadioStatus>),
+    /// End the run.
+    Stop,
+}
+
+/// The radio's ends of one VM's rings.
+pub struct LaneEnds {
+    /// Whose.
+    pub vm: VmId,
+    /// What the card asks.
+    pub requests: Receiver<Request>,
+    /// What the card is told.
+    pub events: Sender<Event>,
+}
+
+/// The radio's ends of one access-point VM's rings.
+pub struct HwsimEnds {
+    /// What its radios send.
+    pub from_vm: Receiver<FromHwsim>,
+    /// What its radios hear.
+    pub to_vm: Sender<ToHwsim>,
+}
+
+/// Room in an event ring that received frames may not use: answers must always fit.
+const RESERVED_FOR_ANSWERS: usize = 640;
+
+/// Requests taken from one lane before the next has its turn.
+const BATCH: usize = 64;
+
+/// The radio and everything that it exchanges with.
+pub struct RadioThread {
+    radio: Radio,
+    clock: Clock,
+    lanes: Vec<Lane>,
+    hwsim: Vec<HwsimEnds>,
+    asks: Control<Ask>,
+    wake: EventFd,
+    lag: Micros,
+    due: Option<Micros>,
+    stopped: bool,
+}
+
+struct Lane {
+    ends: LaneEnds,
+    /// Answers that found the ring full; a lane that hangs delays only itself.
+    overflow: VecDeque<Event>,
+    dropped: u64,
+}
+
+impl RadioThread {
+    /// Not running yet.
+    pub fn new(
+        radio: Radio,
+        clock: Clock,
+        lanes: Vec<LaneEnds>,
+        hwsim: Vec<HwsimEnds>,
+        asks: Control<Ask>,
+        wake: EventFd,
+    ) -> Self {
+        let lane = |ends| Lane {
+            ends,
+            overflow: VecDeque::new(),
+            dropped: 0,
+        };
+        Self {
+            radio,
+            clock,
+            lanes: lanes.into_iter().map(lane).collect(),
+            hwsim,
+            asks,
+            wake,
+            lag: Micros(0),
+            due: None,
+            stopped: false,
+        }
+    }
+
+    /// Runs until [`Ask::Stop`]; gives the last status.
+    pub fn run(mut self) -> RadioStatus {
+        // Emulated guests can eat every core: the radio goes first where it may.
+        if rustix::process::setpriority_process(None, -15).is_err() {
+            tracing::info!("the radio runs at normal priority: raising it needs CAP_SYS_NICE");
+        }
+        while !self.stopped {
+            let now = self.clock.now();
+            self.note_lag(now);
+            let took = self.take(now);
+            self.due = self.radio.step(now);
+            self.hand_out();
+            self.answer_asks();
+            if !took && self.may_sleep() {
+                self.sleep();
+            }
+        }
+        self.status()
+    }
+
+    fn note_lag(&mut self, now: Micros) {
+        if let Some(due) = self.due {
+            self.lag = self.lag.max(now.since(due));
+        }
+    }
+
+    fn take(&mut self, now: Micros) -> bool {
+        let mut took = false;
+        for lane in &mut self.lanes {
+            for _ in 0..BATCH {
+                let Some(request) = lane.ends.requests.pop() else {
+                    break;
+                };
+                self.radio.request(now, lane.ends.vm, request);
+                took = true;
+            }
+        }
+        for (port, ends) in self.hwsim.iter_mut().enumerate() {
+            for _ in 0..BATCH {
+                let Some(message) = ends.from_vm.pop() else {
+                    break;
+                };
+                self.radio.hwsim(now, port, message);
+                took = true;
+            }
+        }
+        took
+    }
+
+    fn hand_out(&mut self) {
+        for lane in &mut self.lanes {
+            lane.retry();
+        }
+        while let Some((vm, event)) = self.radio.next_for_vm() {
+            if let Some(lane) = self.lanes.get_mut(vm.index()) {
+                lane.give(event);
+            }
+        }
+        while let Some((port, message)) = self.radio.next_for_hwsim() {
+            if let Some(ends) = self.hwsim.get_mut(port) {
+                // A full ring means an access-point VM that does not run: it misses the frame.
+                let _ = ends.to_vm.push(message);
+            }
+        }
+    }
+
+    fn answer_asks(&mut self) {
+        while let Ok(ask) = self.asks.try_recv() {
+            match ask {
+                Ask::Status(reply) => {
+                    let _ = reply.try_send(self.status());
+                }
+                Ask::Stop => self.stopped = true,
+            }
+        }
+    }
+
+    fn may_sleep(&self) -> bool {
+        let lanes = self
+            .lanes
+            .iter()
+            .all(|lane| lane.ends.requests.announce_sleep());
+        lanes && self.hwsim.iter().all(|ends| ends.from_vm.announce_sleep())
+    }
+
+    fn sleep(&mut self) {
+        let overflow = self.lanes.iter().any(|lane| !lane.overflow.is_empty());
+        let timeout = match self.due {
+            _ if overflow => Some(std::time::Duration::from_millis(1)),
+            Some(due) => Some(self.clock.until(due)),
+            None => None,
+        };
+        let timeout = timeout.and_then(|span| Timespec::try_from(span).ok());
+        let mut fds = [PollFd::from_borrowed_fd(
+            airlane_vmm::borrow(&self.wake),
+            PollFlags::IN,
+        )];
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => {
+                let _ = self.wake.read();
+            }
+            Err(error) => tracing::error!(%error, "the radio cannot sleep"),
+        }
+    }
+
+    fn status(&self) -> RadioStatus {
+        let dropped = self.lanes.iter().map(|lane| (lane.ends.vm, lane.dropped));
+        RadioStatus::of(&self.radio, self.clock.now(), self.lag, dropped)
+    }
+}
+
+impl Lane {
+    fn retry(&mut self) {
+        while let Some(event) = self.overflow.pop_front() {
+            if let Err(event) = self.ends.events.push(event) {
+                self.overflow.push_front(event);
+                break;
+            }
+        }
+    }
+
+    fn give(&mut self, event: Event) {
+        let optional = matches!(event, Event::Received(_));
+        if optional && self.ends.events.free() <= RESERVED_FOR_ANSWERS {
+            self.dropped += 1;
+            return;
+        }
+        if !self.overflow.is_empty() {
+            self.overflow.push_back(event);
+        } else if let Err(event) = self.ends.events.push(event) {
+            self.overflow.push_back(event);
+        }
+    }
+}

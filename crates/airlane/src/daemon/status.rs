@@ -1,0 +1,88 @@
+//! How things stand behind the lanes, as reports and live tables show it.
+
+use std::collections::BTreeMap;
+
+use airlane_lane::VmId;
+use airlane_wlan::{Channel, MacAddr, Micros};
+
+use super::names;
+use super::radio::Radio;
+
+/// One VM's vMAC, as the NIC sees it.
+#[derive(Clone, Debug, Default)]
+pub struct VmacStatus {
+    /// Its address, once the driver has set one.
+    pub address: Option<MacAddr>,
+    /// Its BSS, once it has chosen one.
+    pub bssid: Option<MacAddr>,
+    /// Its channel.
+    pub channel: Option<Channel>,
+    /// Associated to that BSS.
+    pub associated: bool,
+    /// Counters, by name.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// The radio as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct RadioStatus {
+    /// When this was taken.
+    pub at: Micros,
+    /// vMACs by VM-ID, those that exist.
+    pub vmacs: BTreeMap<usize, VmacStatus>,
+    /// Counters of air, host and NIC, by name.
+    pub counters: BTreeMap<String, u64>,
+}
+
+impl RadioStatus {
+    /// The status of `radio`.
+    pub fn of(
+        radio: &Radio,
+        at: Micros,
+        lag: Micros,
+        dropped: impl Iterator<Item = (VmId, u64)>,
+    ) -> Self {
+        let mut counters = BTreeMap::new();
+        counters.insert("radio_lag_max_us".to_owned(), lag.0);
+        let mut add = |prefix: &str, name: &str, value: u64| {
+            counters.insert(format!("{prefix}_{name}"), value);
+        };
+        for (name, value) in names::air(radio.air().counters()) {
+            add("air", name, value);
+        }
+        for (name, value) in names::nic(&radio.nic().counters()) {
+            add("nic", name, value);
+        }
+        for (name, value) in names::host(&radio.host().counters()) {
+            add("host", name, value);
+        }
+        let refused = radio.access_points().counters();
+        add("hwsim", "too_many_radios", refused.too_many_radios);
+        add("hwsim", "malformed_frames", refused.malformed_frames);
+        let mut vmacs: BTreeMap<usize, VmacStatus> = radio
+            .nic()
+            .vmacs()
+            .map(|view| {
+                let status = VmacStatus {
+                    address: Some(view.address).filter(|address| address.is_station()),
+                    bssid: Some(view.bssid).filter(|bssid| bssid.is_station()),
+                    channel: view.channel,
+                    associated: view.associated,
+                    counters: names::vmac(&view.counters),
+                };
+                (view.vm.index(), status)
+            })
+            .collect();
+        for (vm, count) in dropped {
+            if let Some(vmac) = vmacs.get_mut(&vm.index()) {
+                vmac.counters
+                    .insert("received_dropped_lane_full".to_owned(), count);
+            }
+        }
+        Self {
+            at,
+            vmacs,
+            counters,
+        }
+    }
+}
