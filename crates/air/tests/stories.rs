@@ -327,6 +327,30 @@ fn airtime_of_a_channel_is_the_time_that_frames_fill() {
 }
 
 #[test]
+fn a_receiver_that_others_have_reserved_does_not_answer_an_rts() {
+    let m12 = Rate::Ofdm(OfdmRate::M12);
+    let mut air = Air::new(spread(3.5));
+    radio_at(&mut air, ghz5(), ACCESS_POINT, 0.0);
+    let left = radio_at(&mut air, ghz5(), address(1), -16.0);
+    radio_at(&mut air, ghz5(), address(2), 17.0);
+    let far = radio_at(&mut air, ghz5(), address(3), 32.0);
+    let send = |from, to| {
+        let mut transmission = Transmission::new(0, data(to, address(from), 1500), ghz5(), m12);
+        transmission.protect = Protection::RtsCts;
+        transmission.retry_limit = 0;
+        transmission
+    };
+    air.transmit(Micros(0), left, send(1, ACCESS_POINT));
+    air.transmit(Micros(400), far, send(3, address(2)));
+    let outcomes = outcomes(&drain(&mut air));
+    assert_eq!(
+        outcomes,
+        [(0, Outcome::NoAck, 0), (0, Outcome::Acknowledged, 1)]
+    );
+    assert_eq!(air.counters().answer_withheld, 1);
+}
+
+#[test]
 fn a_weak_link_loses_fast_frames_and_carries_slow_ones() {
     let loss = |rate| {
         let mut air = Air::new(AirConfig {
@@ -528,11 +552,13 @@ fn ends(events: &[AirEvent]) -> Vec<u64> {
 fn who_begins_to_contend_waits_difs_from_the_last_frame_it_could_hear() {
     let (mut air, station, access_point) = pair();
     air.transmit(Micros(0), station, frame(1));
-    let over = ends(&drain(&mut air))[0];
+    let length = airtime::frame_duration(ghz5(), M54, 500).0 + 44;
+    let over = 34 + length;
     let now = Micros(over + 5);
+    air.step(now);
+    assert_eq!(ends(&events(&mut air)), [over]);
     let back = data(STATION, ACCESS_POINT, 500);
     air.transmit(now, access_point, Transmission::new(2, back, ghz5(), M54));
-    let length = airtime::frame_duration(ghz5(), M54, 500).0 + 44;
     assert_eq!(ends(&drain(&mut air)), [over + 34 + length]);
 }
 
