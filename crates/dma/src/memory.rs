@@ -114,6 +114,9 @@ impl Memory {
         };
         let builder = MmapRegionBuilder::new(length).with_mmap_prot(protection);
         let region = match backing {
+            Backing::File(file, offset) if !reaches(&file, offset, size) => {
+                return Err(refused("the file ends before the range does".into()));
+            }
             Backing::File(file, offset) => builder
                 .with_file_offset(FileOffset::new(file, offset))
                 .with_mmap_flags(libc_protection::SHARED),
@@ -169,9 +172,12 @@ impl Memory {
             .map_err(|_| self.fault(address, length))
     }
 
-    /// Writes `bytes` at guest address `address`.
+    /// Writes `bytes` at guest address `address`: all of them, or none when any is not writable.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         let length = bytes.len();
+        if !self.is_writable(address, length) {
+            return Err(self.fault(address, length));
+        }
         self.view
             .write_slice(bytes, GuestAddress(address))
             .map_err(|_| self.fault(address, length))
@@ -194,6 +200,24 @@ impl Memory {
         self.view.check_range(GuestAddress(address), length)
     }
 
+    /// True when the whole range is mapped and writable. The memory library does not look at a range's
+    /// protection: a store into option ROM, say, would be a signal that ends the process.
+    pub fn is_writable(&self, address: u64, length: usize) -> bool {
+        let Some(end) = address.checked_add(length as u64) else {
+            return false;
+        };
+        let mut at = address;
+        while at < end {
+            match self.view.find_region(GuestAddress(at)) {
+                Some(region) if region.prot() & libc::PROT_WRITE != 0 => {
+                    at = region.last_addr().0.saturating_add(1);
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
     pub(crate) fn view(&self) -> &Arc<View> {
         &self.view
     }
@@ -202,6 +226,13 @@ impl Memory {
         self.faults = self.faults.saturating_add(1);
         Fault { address, length }
     }
+}
+
+/// True when `file` holds `size` bytes from `offset` on: an access to mapped pages beyond a file's end is
+/// a signal that ends the process.
+fn reaches(file: &File, offset: u64, size: u64) -> bool {
+    let length = file.metadata().map_or(0, |data| data.len());
+    offset.checked_add(size).is_some_and(|end| end <= length)
 }
 
 /// The three `mmap` constants that a mapping needs.
@@ -244,6 +275,35 @@ mod tests {
             memory.unmap(0, 0x1000),
             Err(MapError::Unknown { .. })
         ));
+    }
+
+    #[test]
+    fn a_write_to_a_range_that_is_read_only_is_a_fault_and_writes_nothing() {
+        let mut memory = Memory::anonymous(0x1000).unwrap();
+        memory
+            .map(0x1000, 0x1000, Backing::Anonymous, false)
+            .unwrap();
+        assert_eq!(memory.read_u32(0x1000), Ok(0));
+        assert!(memory.write_u32(0x1000, 7).is_err());
+        assert!(memory.write_u32(0xffe, 7).is_err());
+        assert_eq!(memory.read_u32(0xffc), Ok(0));
+        assert!(memory.write_u32(u64::MAX - 1, 7).is_err());
+        assert_eq!(memory.faults(), 3);
+        assert_eq!(memory.write(0x5000, &[]), Ok(()));
+    }
+
+    #[test]
+    fn a_range_beyond_its_file_is_refused() {
+        let file = File::open(std::env::current_exe().unwrap()).unwrap();
+        let length = file.metadata().unwrap().len();
+        let mut memory = Memory::new();
+        let mut map = |offset, size| {
+            let backing = Backing::File(file.try_clone().unwrap(), offset);
+            memory.map(0, size, backing, false)
+        };
+        assert!(map(0, length + 1).is_err());
+        assert!(map(u64::MAX - 4096, 8192).is_err());
+        assert!(map(0, length).is_ok());
     }
 
     #[test]
