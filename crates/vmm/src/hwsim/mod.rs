@@ -8,6 +8,11 @@
 //! Queue 0 carries what the guest transmits, queue 1 what it receives. The guest drops frames
 //! silently when queue 0 is full, hence `vq_size`.
 //!
+//! Seen with QEMU 11.1 and Linux 6.12: QEMU keeps one connection while it lives; when the guest reboots
+//! it stops both queues and starts them again, which is [`FromHwsim::Closed`] and
+//! [`FromHwsim::Connected`] here. A back end that dies while QEMU stops the queues takes QEMU
+//! with it (an assertion), so the server must outlive its guests.
+//!
 //! Not here: which radio hears which frame, and when; that is the medium's.
 
 mod backend;
@@ -118,14 +123,15 @@ impl HwsimFrame {
 pub enum FromHwsim {
     /// A radio sends. Exactly one [`ToHwsim::Status`] is due.
     Frame(HwsimFrame),
-    /// A radio receives, and acknowledges, for one address more.
+    /// A radio receives, and acknowledges, for one address more. Count them: around each software
+    /// scan the driver adds and removes the scan's address, which usually is the interface's own.
     AddAddress {
         /// Hardware address of the radio.
         radio: MacAddr,
         /// Address of an interface.
         address: MacAddr,
     },
-    /// A radio no longer receives for an address.
+    /// One addition of the address is taken back.
     RemoveAddress {
         /// Hardware address of the radio.
         radio: MacAddr,

@@ -10,9 +10,10 @@ use super::protocol::SetIrqs;
 use vfio_bindings::bindings::vfio::*;
 
 /// Interrupt types of a PCI device in VFIO (`VFIO_PCI_NUM_IRQS`).
-pub const TYPES: u32 = VFIO_PCI_NUM_IRQS as u32;
-const INTX: u32 = VFIO_PCI_INTX_IRQ_INDEX as u32;
-const MSI: u32 = VFIO_PCI_MSI_IRQ_INDEX as u32;
+pub const TYPES: u32 = VFIO_PCI_NUM_IRQS;
+const INTX: u32 = VFIO_PCI_INTX_IRQ_INDEX;
+const ERROR: u32 = VFIO_PCI_ERR_IRQ_INDEX;
+const MSI: u32 = VFIO_PCI_MSI_IRQ_INDEX;
 
 /// Interrupt state.
 #[derive(Default)]
@@ -23,7 +24,8 @@ pub struct Interrupts {
     masked: bool,
 }
 
-/// Flags and number of vectors of the type `index`; `None` when there is no such type.
+/// Flags and number of vectors of the type `index`; `None` when there is no such type. Error recovery is
+/// refused, as a kernel refuses it for conventional PCI: of zero vectors QEMU would warn.
 pub fn info(index: u32) -> Option<(u32, u32)> {
     match index {
         INTX => Some((
@@ -31,6 +33,7 @@ pub fn info(index: u32) -> Option<(u32, u32)> {
             1,
         )),
         MSI => Some((VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_NORESIZE, 1)),
+        ERROR => None,
         _ if index < TYPES => Some((0, 0)),
         _ => None,
     }

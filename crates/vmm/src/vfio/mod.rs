@@ -10,7 +10,9 @@
 //! (`NO_REPLY`) and packs them into `REGION_WRITE_MULTI` when its queue is long; it sends DMA maps
 //! in bursts within one memory transaction and waits for the last reply only; it maps firmware and
 //! video memory without a file; it reads the whole configuration space in one access; it gives up
-//! on a reply after some seconds. At a BAR access with INTx pending it unmasks the line.
+//! on a reply after some seconds. At a BAR access with INTx pending it unmasks the line. One boot
+//! of a Linux guest maps and unmaps some 20 ranges; a reboot resets the card and keeps the connection.
+//! It emulates the BARs and the MSI capability itself, yet passes each write of configuration space on.
 
 mod inbox;
 mod irq;

@@ -19,8 +19,8 @@ pub const MAX_FDS: usize = 8;
 /// File descriptors of one message, in order.
 pub type Fds = ArrayVec<OwnedFd, MAX_FDS>;
 
-const REGIONS: u32 = VFIO_PCI_NUM_REGIONS as u32;
-const CONFIG: u32 = VFIO_PCI_CONFIG_REGION_INDEX as u32;
+const REGIONS: u32 = VFIO_PCI_NUM_REGIONS;
+const CONFIG: u32 = VFIO_PCI_CONFIG_REGION_INDEX;
 /// BAR 0 to 5.
 const BARS: u32 = 6;
 
