@@ -24,6 +24,8 @@ mod prepare;
 mod receive;
 mod scan;
 mod schedule;
+#[cfg(test)]
+mod tests;
 mod transmit;
 mod vmac;
 

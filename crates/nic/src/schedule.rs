@@ -20,6 +20,8 @@ const HOME: Micros = Micros::from_millis(60);
 const DRAIN: Micros = Micros::from_millis(10);
 /// Longest wait for the access points to acknowledge the absence.
 const ANNOUNCE: Micros = Micros::from_millis(20);
+/// Time for what an access point had handed to its transmitter before it learned of the absence.
+const LINGER: Micros = Micros::from_millis(2);
 /// Longest stops away from a home. A beacon interval is 102.4 ms, so a passive stop hears one.
 const AWAY_ACTIVE: Micros = Micros::from_millis(30);
 const AWAY_PASSIVE: Micros = Micros::from_millis(120);
@@ -104,6 +106,12 @@ enum Phase {
     Announcing {
         target: Target,
         until: Micros,
+        /// Someone was told.
+        told: bool,
+    },
+    Lingering {
+        target: Target,
+        until: Micros,
     },
     Scanning {
         stop: Stop,
@@ -162,9 +170,13 @@ impl Schedule {
         let wait = match self.phase {
             Phase::Settled { since, free_at } => self.settled(now, wishes, in_air, since, free_at),
             Phase::Draining { target, until } => self.draining(now, in_air, target, until),
-            Phase::Announcing { target, until } => {
-                self.announcing(now, wishes, in_air, target, until)
-            }
+            Phase::Announcing {
+                target,
+                until,
+                told,
+            } => self.announcing(now, wishes, in_air, (target, until, told)),
+            Phase::Lingering { until, .. } if now < until => Some(until),
+            Phase::Lingering { target, .. } => self.depart(now, wishes, target),
             Phase::Scanning { stop, since, until } => {
                 self.scanning_step(now, wishes, stop, since, until)
             }
@@ -239,7 +251,11 @@ impl Schedule {
             return Some(until);
         }
         let until = now + ANNOUNCE;
-        self.phase = Phase::Announcing { target, until };
+        self.phase = Phase::Announcing {
+            target,
+            until,
+            told: false,
+        };
         self.acts.push_back(Act::AnnounceAbsence);
         None
     }
@@ -249,12 +265,25 @@ impl Schedule {
         now: Micros,
         wishes: &Wishes,
         in_air: usize,
-        target: Target,
-        until: Micros,
+        (target, until, told): (Target, Micros, bool),
     ) -> Option<Micros> {
         if in_air > 0 && now < until {
+            self.phase = Phase::Announcing {
+                target,
+                until,
+                told: true,
+            };
             return Some(until);
         }
+        if !told {
+            return self.depart(now, wishes, target);
+        }
+        let until = now + LINGER;
+        self.phase = Phase::Lingering { target, until };
+        Some(until)
+    }
+
+    fn depart(&mut self, now: Micros, wishes: &Wishes, target: Target) -> Option<Micros> {
         match target {
             Target::Scan(stop) if wishes.scan == Some(stop) => {
                 self.tune(stop.channel);

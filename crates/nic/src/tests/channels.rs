@@ -1,0 +1,223 @@
+//! Scans and several channels on one radio.
+
+use airlane_wlan::frame::Header;
+use airlane_wlan::*;
+
+use super::world::*;
+
+fn scan(channels: &[(u16, bool)]) -> Command {
+    let channels = channels.iter().map(|&(number, active)| ScanChannel {
+        channel: channel(number),
+        active,
+        dwell: if active {
+            Micros::from_millis(30)
+        } else {
+            Micros::from_millis(120)
+        },
+    });
+    let mut probe = management(4, MacAddr::BROADCAST, MacAddr::ZERO, MacAddr::BROADCAST);
+    probe.truncate(24);
+    probe.extend([0, 2, b'o', b'n', 1, 1, 0x8c]);
+    Command::Scan(Box::new(ScanRequest {
+        channels: channels.collect(),
+        probe,
+        ssids: vec![b"other".to_vec()],
+        rate: Rate::OFDM_6,
+        max_away: Micros(0),
+        filter: ReceiveFilter::GROUP | ReceiveFilter::FOREIGN_BEACONS,
+    }))
+}
+
+/// An interface that is up and belongs to no network.
+fn up(world: &mut World, number: usize) {
+    world.answer(number, Command::Initialize);
+    assert_eq!(world.configure(number, |_| {}, None), Reply::Ok);
+}
+
+#[test]
+fn a_scan_without_neighbours_goes_straight_through_and_hears_beacons() {
+    let mut world = World::new(&[36, 40]);
+    up(&mut world, 0);
+    assert_eq!(
+        world.answer(0, scan(&[(36, false), (40, false)])),
+        Reply::Ok
+    );
+    world.run(Micros::from_millis(260));
+    let (first, second) = (channel(36), channel(40));
+    assert_eq!(
+        world.scan_events(0),
+        [
+            ScanEvent::Started(first),
+            ScanEvent::Left(first),
+            ScanEvent::Started(second),
+            ScanEvent::Left(second),
+            ScanEvent::Complete {
+                channels: 2,
+                last: Some(second),
+                aborted: false
+            },
+        ]
+    );
+    assert!(world.beacons_of(0, 0) > 0 && world.beacons_of(0, 1) > 0);
+}
+
+#[test]
+fn an_active_channel_gets_the_template_and_one_probe_per_name() {
+    let mut world = World::new(&[36]);
+    up(&mut world, 0);
+    world.ask(0, scan(&[(36, true)]));
+    world.run(Micros::from_millis(100));
+    let probes: Vec<&Buffer> = world.aps[0].heard.iter().collect();
+    assert_eq!(probes.len(), 2);
+    assert_eq!(&probes[0][24..], [0, 2, b'o', b'n', 1, 1, 0x8c]);
+    assert_eq!(
+        &probes[1][24..],
+        [&[0, 5][..], b"other", &[1, 1, 0x8c]].concat()
+    );
+    for probe in probes {
+        assert_eq!(Header::parse(probe).unwrap().transmitter, Some(own(0)));
+    }
+}
+
+#[test]
+fn a_scan_by_one_vm_loses_no_frame_of_a_neighbour() {
+    let mut world = World::new(&[36, 40]);
+    world.join(0, 0);
+    up(&mut world, 1);
+    world.run(Micros::from_millis(1_100));
+    world.ask(1, scan(&[(36, true), (40, false), (44, true), (48, false)]));
+    for round in 0..200u16 {
+        let body = round.to_le_bytes();
+        world.send(0, &uplink(0, 0, &body), |_| {});
+        let frame = downlink(own(0), 0, &body);
+        world.ap_sends(0, Buffer::from_slice(&frame).unwrap());
+        world.run(Micros::from_millis(5));
+    }
+    world.run(Micros::from_millis(500));
+    assert!(matches!(
+        world.scan_events(1).last(),
+        Some(ScanEvent::Complete {
+            channels: 4,
+            aborted: false,
+            ..
+        })
+    ));
+    assert!(world.beacons_of(1, 1) > 0, "the other channel was heard");
+    let bodies = |frames: Vec<&Buffer>| {
+        let body = |frame: &&Buffer| u16::from_le_bytes([frame[24], frame[25]]);
+        frames.iter().map(body).collect::<Vec<u16>>()
+    };
+    let all: Vec<u16> = (0..200).collect();
+    assert_eq!(bodies(world.heard_from(0, 0)), all);
+    let down = world.received(0).iter().map(|r| &r.frame).collect();
+    assert_eq!(bodies(down), all);
+    let reports = world.reports(0);
+    assert_eq!(reports.len(), 200, "null frames are reported to nobody");
+    assert!(reports.iter().all(|(_, r)| r.status == TxStatus::Success));
+    assert!(world.nic.counters().announcements >= 6);
+    world.assert_conserved();
+}
+
+#[test]
+fn one_sweep_runs_at_a_time_and_the_next_may_follow() {
+    let mut world = World::new(&[36]);
+    up(&mut world, 0);
+    up(&mut world, 1);
+    world.ask(0, scan(&[(36, false)]));
+    assert_eq!(
+        world.answer(1, scan(&[(36, false)])),
+        Reply::Refused(Refusal::Busy)
+    );
+    world.run(Micros::from_millis(150));
+    assert_eq!(world.answer(1, scan(&[(36, false)])), Reply::Ok);
+    world.run(Micros::from_millis(150));
+    assert_eq!(
+        (world.scan_events(0).len(), world.scan_events(1).len()),
+        (3, 3)
+    );
+}
+
+#[test]
+fn an_aborted_scan_completes_at_once_and_the_radio_comes_home() {
+    let mut world = World::new(&[36]);
+    world.join(0, 0);
+    world.run(Micros::from_millis(1_100));
+    world.ask(0, scan(&[(100, false), (104, false)]));
+    world.run(Micros::from_millis(30));
+    assert_eq!(world.nic.channel(), Some(channel(100)));
+    assert_eq!(world.answer(0, Command::AbortScan), Reply::Ok);
+    assert!(matches!(
+        world.scan_events(0).last(),
+        Some(ScanEvent::Complete { aborted: true, .. })
+    ));
+    world.run(Micros::from_millis(1));
+    assert_eq!(world.nic.channel(), Some(channel(36)));
+    assert_eq!(
+        world.answer(0, Command::AbortScan),
+        Reply::Refused(Refusal::NoScan)
+    );
+    world.run(Micros::from_millis(20));
+    assert!(
+        world.aps[0].asleep.is_empty(),
+        "the access point knows that it is back"
+    );
+}
+
+#[test]
+fn a_scan_waits_while_a_neighbour_joins_but_not_for_ever() {
+    let mut world = World::new(&[36]);
+    world.answer(0, Command::Initialize);
+    world.configure(0, |c| c.associated = false, Some(0));
+    up(&mut world, 1);
+    world.ask(1, scan(&[(100, false)]));
+    world.run(Micros::from_millis(1_900));
+    assert!(world.scan_events(1).is_empty());
+    world.configure(0, |_| {}, Some(0));
+    world.run(Micros::from_millis(400));
+    assert_eq!(world.scan_events(1).len(), 3, "its patience is two seconds");
+}
+
+#[test]
+fn two_networks_on_two_channels_are_both_served() {
+    let mut world = World::new(&[36, 149]);
+    world.join(0, 0);
+    world.join(1, 1);
+    // The access points learn only from the first absence that their stations share a radio.
+    world.run(Micros::from_millis(200));
+    for round in 0..100u8 {
+        for number in [0, 1] {
+            world.send(number, &uplink(number, number, &[round, 0]), |_| {});
+            let frame = downlink(own(number), number, &[round, 0]);
+            world.ap_sends(number, Buffer::from_slice(&frame).unwrap());
+        }
+        world.run(Micros::from_millis(10));
+    }
+    world.run(Micros::from_millis(500));
+    for number in [0, 1] {
+        assert_eq!(world.heard_from(number, number).len(), 100);
+        let success = |(_, r): &(Tag, TxReport)| r.status == TxStatus::Success;
+        assert!(world.reports(number).iter().all(success));
+        assert_eq!(world.received(number).len(), 100);
+    }
+    assert!(world.nic.counters().tunes >= 15);
+    world.assert_conserved();
+}
+
+#[test]
+fn a_vmac_follows_its_access_point_to_another_channel() {
+    let mut world = World::new(&[36]);
+    world.join(0, 0);
+    let switch = ChannelSwitch {
+        channel: channel(48),
+        after: Micros::from_millis(10),
+    };
+    world.ask(0, Command::SwitchChannel(switch));
+    world.run(Micros::from_millis(20));
+    assert_eq!(world.nic.channel(), Some(channel(48)));
+    assert!(
+        world
+            .events
+            .iter()
+            .any(|(_, e)| matches!(e, Event::ChannelSwitched(c) if *c == channel(48)))
+    );
+}

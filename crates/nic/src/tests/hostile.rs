@@ -1,0 +1,142 @@
+//! Guests and radio waves that mean no good.
+
+use airlane_wlan::*;
+use proptest::prelude::*;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use super::world::*;
+
+fn joined() -> World {
+    let mut world = World::new(&[36]);
+    world.join(0, 0);
+    world.join(1, 0);
+    world.set_key(0, 0, false, KEY);
+    world.set_key(1, 1, true, KEY);
+    world.configure(1, |c| c.filter = ReceiveFilter::all(), Some(0));
+    world.run(Micros::from_millis(1));
+    world
+}
+
+fn any_command(rng: &mut SmallRng) -> Command {
+    let station = StationIndex(rng.random_range(0..20));
+    match rng.random_range(0..18) {
+        0 => Command::Reset,
+        1 | 2 => Command::Initialize,
+        3 => Command::AbortScan,
+        4 => Command::Flush(rng.random()),
+        5 => Command::AddStation(station, bssid(rng.random_range(0..3))),
+        6 => Command::RemoveStation(bssid(rng.random_range(0..3))),
+        7 => Command::RemoveKey(station, rng.random()),
+        8 => Command::BlockAck(BlockAck {
+            station,
+            tid: rng.random(),
+            start: Some(0),
+        }),
+        9 => Command::RateLadder(
+            station,
+            Box::new(if rng.random() {
+                ladder()
+            } else {
+                RateLadder::new()
+            }),
+        ),
+        10 => Command::SwitchChannel(ChannelSwitch {
+            channel: channel(rng.random_range(30..60)),
+            after: Micros(rng.random_range(0..u64::MAX)),
+        }),
+        11 => Command::SetKey(Box::new(Key {
+            station,
+            slot: rng.random(),
+            index: rng.random(),
+            group: rng.random(),
+            cipher: Cipher::Ccmp,
+            bytes: rng.random(),
+        })),
+        12 | 13 => Command::Scan(Box::new(ScanRequest {
+            channels: (0..rng.random_range(0..5))
+                .map(|_| ScanChannel {
+                    channel: channel(rng.random_range(30..60)),
+                    active: rng.random(),
+                    dwell: Micros(rng.random_range(0..200_000)),
+                })
+                .collect(),
+            probe: (0..rng.random_range(0..60)).map(|_| rng.random()).collect(),
+            ssids: vec![vec![1; rng.random_range(0..300)]],
+            rate: Rate::OFDM_6,
+            max_away: Micros(rng.random_range(0..2)),
+            filter: ReceiveFilter::all(),
+        })),
+        14 => Command::TxPower(rng.random()),
+        15 => Command::Statistics { clear: true },
+        _ => Command::Configure(Box::new(Configuration {
+            address: own(rng.random_range(0..5)),
+            bssid: bssid(rng.random_range(0..3)),
+            mode: Mode::Station,
+            channel: channel(rng.random_range(35..38)),
+            associated: rng.random(),
+            association_id: 0,
+            filter: ReceiveFilter::from_bits_truncate(rng.random()),
+            short_slot: true,
+            short_preamble: true,
+            protect: rng.random(),
+            forget_stations: rng.random(),
+        })),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_bytes_from_the_air_panic(bytes in proptest::collection::vec(any::<u8>(), 0..120), to in 0usize..4) {
+        let mut world = joined();
+        let mut bytes = bytes;
+        let target = match to { 0 | 1 => own(to), 2 => MacAddr::BROADCAST, _ => bssid(3) };
+        if let Some(address) = bytes.get_mut(4..10) { address.copy_from_slice(&target.0); }
+        if let Some(address) = bytes.get_mut(10..16) { address.copy_from_slice(&bssid(0).0); }
+        let frame = Buffer::from_slice(&bytes).unwrap();
+        world.nic.heard(&crate::receive::Heard {
+            frame, channel: channel(36), rate: Rate::OFDM_6, signal: Dbm(f32::NAN), at: Micros(0),
+        });
+        world.run(Micros::from_millis(1));
+    }
+
+    #[test]
+    fn no_frame_of_a_guest_panics_or_goes_uncounted(
+        bytes in proptest::collection::vec(any::<u8>(), 1..120), mine in any::<bool>(), seal in any::<bool>(),
+    ) {
+        let mut world = joined();
+        let mut bytes = bytes;
+        if let Some(address) = bytes.get_mut(10..16).filter(|_| mine) { address.copy_from_slice(&own(0).0); }
+        let tag = world.send(0, &bytes, |t| if seal { t.cipher = TxCipher::Ccmp(KEY) });
+        world.run(Micros::from_millis(100));
+        world.status_of(0, tag);
+        world.assert_conserved();
+    }
+
+    #[test]
+    fn any_order_of_commands_keeps_every_answer_and_every_frame(seed in any::<u64>()) {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut world = World::new(&[36, 37]);
+        for _ in 0..150 {
+            let number = rng.random_range(0..3);
+            if rng.random_range(0..3) == 0 {
+                let frame = uplink(number, rng.random_range(0..2), &[0; 200]);
+                world.send(number, &frame, |t| t.queue = rng.random_range(0..40));
+            } else {
+                let command = any_command(&mut rng);
+                let (initialize, reset) = (matches!(command, Command::Initialize), matches!(command, Command::Reset));
+                if initialize && world.nic.vmac(vm(number)).is_some() { continue; }
+                let flush = matches!(command, Command::Flush(_));
+                if flush || reset { world.ask(number, command); } else { world.answer(number, command); }
+            }
+            world.run(Micros(rng.random_range(0..20_000)));
+            world.assert_conserved();
+        }
+        for number in 0..3 { world.ask(number, Command::Reset); }
+        world.run(Micros::from_millis(100));
+        world.assert_conserved();
+        for number in 0..3 { prop_assert_eq!(world.nic.vm_counters(vm(number)).queued, 0); }
+    }
+}

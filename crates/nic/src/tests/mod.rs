@@ -1,0 +1,7 @@
+//! Stories in virtual time: the NIC on the real medium, with small access points.
+
+mod channels;
+mod hostile;
+mod receive;
+mod transmit;
+mod world;

@@ -1,0 +1,420 @@
+//! One card, some access points, one clock.
+
+use std::collections::VecDeque;
+
+use airlane_air::{Air, AirConfig, AirEvent, Position, RadioConfig, RadioId, Transmission};
+use airlane_dma::{Frame, Memory};
+use airlane_lane::VmId;
+use airlane_wlan::frame::{Header, subtype};
+use airlane_wlan::*;
+
+use crate::nic::Nic;
+
+pub(super) const KEY: [u8; 16] = [0x11; 16];
+
+/// An access point: acknowledges, remembers, beacons, keeps frames for stations that sleep.
+pub(super) struct Ap {
+    pub(super) radio: RadioId,
+    pub(super) bssid: MacAddr,
+    pub(super) channel: Channel,
+    pub(super) heard: Vec<Buffer>,
+    pub(super) asleep: Vec<MacAddr>,
+    kept: VecDeque<(MacAddr, Buffer)>,
+    next_beacon: Micros,
+}
+
+pub(super) struct World {
+    pub(super) air: Air,
+    pub(super) nic: Nic,
+    pub(super) aps: Vec<Ap>,
+    pub(super) now: Micros,
+    pub(super) events: Vec<(VmId, Event)>,
+    memory: Memory,
+    at: u64,
+    tag: u16,
+    token: u64,
+}
+
+pub(super) fn vm(number: usize) -> VmId {
+    VmId::new(number).unwrap()
+}
+
+pub(super) fn own(number: usize) -> MacAddr {
+    MacAddr([2, 0, 0, 0, 0, number as u8 + 1])
+}
+
+pub(super) fn bssid(number: usize) -> MacAddr {
+    MacAddr([2, 0, 0, 0, 1, number as u8])
+}
+
+pub(super) fn channel(number: u16) -> Channel {
+    Channel::new(Band::Ghz5, number).unwrap()
+}
+
+const MEMORY: u64 = 1 << 20;
+
+impl World {
+    /// A card, and one access point per channel number.
+    pub(super) fn new(channels: &[u16]) -> Self {
+        let mut air = Air::new(AirConfig {
+            seed: 7,
+            ..AirConfig::default()
+        });
+        let card = air.add_radio(radio("card"));
+        let aps = channels.iter().enumerate();
+        let aps = aps.map(|(n, &number)| Ap {
+            radio: air.add_radio(radio("ap")),
+            bssid: bssid(n),
+            channel: channel(number),
+            heard: Vec::new(),
+            asleep: Vec::new(),
+            kept: VecDeque::new(),
+            next_beacon: Micros(1_000 + 7_000 * n as u64),
+        });
+        let aps: Vec<Ap> = aps.collect();
+        for ap in &aps {
+            air.tune(Micros(0), ap.radio, Some(ap.channel));
+            air.set_addresses(ap.radio, &[ap.bssid]);
+        }
+        Self {
+            air,
+            nic: Nic::new(card),
+            aps,
+            now: Micros(0),
+            events: Vec::new(),
+            memory: Memory::anonymous(MEMORY).unwrap(),
+            at: 0,
+            tag: 0,
+            token: 1 << 60,
+        }
+    }
+
+    /// Asks and lets the NIC answer; gives the tag.
+    pub(super) fn ask(&mut self, number: usize, command: Command) -> Tag {
+        self.tag = self.tag.wrapping_add(1);
+        let request = Request {
+            tag: Tag(self.tag),
+            command,
+        };
+        self.nic
+            .request(self.now, vm(number), request, &mut self.air);
+        self.collect();
+        Tag(self.tag)
+    }
+
+    /// Asks and gives the answer.
+    pub(super) fn answer(&mut self, number: usize, command: Command) -> Reply {
+        let tag = self.ask(number, command);
+        let found = self.events.iter().find_map(|(owner, event)| match event {
+            Event::Done(known, reply) if *known == tag && *owner == vm(number) => Some(reply),
+            _ => None,
+        });
+        found.expect("answered at once").clone()
+    }
+
+    /// Brings a vMAC up and associates it with access point `ap`.
+    pub(super) fn join(&mut self, number: usize, ap: usize) {
+        assert_eq!(self.answer(number, Command::Initialize), Reply::Ok);
+        self.configure(number, |_| {}, Some(ap));
+        self.ask(number, Command::AddStation(StationIndex(0), bssid(ap)));
+        self.ask(
+            number,
+            Command::RateLadder(StationIndex(0), Box::new(ladder())),
+        );
+    }
+
+    /// Configures with `change` applied to an associated station's configuration.
+    pub(super) fn configure(
+        &mut self,
+        number: usize,
+        change: impl FnOnce(&mut Configuration),
+        ap: Option<usize>,
+    ) -> Reply {
+        let mut configuration = Configuration {
+            address: own(number),
+            bssid: ap.map(bssid).unwrap_or_default(),
+            mode: Mode::Station,
+            channel: ap.map_or(channel(36), |ap| self.aps[ap].channel),
+            associated: ap.is_some(),
+            association_id: 1,
+            filter: ReceiveFilter::GROUP,
+            short_slot: true,
+            short_preamble: true,
+            protect: false,
+            forget_stations: false,
+        };
+        change(&mut configuration);
+        self.answer(number, Command::Configure(Box::new(configuration)))
+    }
+
+    pub(super) fn set_key(&mut self, number: usize, index: u8, group: bool, bytes: [u8; 16]) {
+        let key = Key {
+            station: StationIndex(0),
+            slot: index + if group { 4 } else { 0 },
+            index,
+            group,
+            cipher: Cipher::Ccmp,
+            bytes,
+        };
+        assert_eq!(
+            self.answer(number, Command::SetKey(Box::new(key))),
+            Reply::Ok
+        );
+    }
+
+    /// Puts `bytes` into guest memory and asks to send them.
+    pub(super) fn send(
+        &mut self,
+        number: usize,
+        bytes: &[u8],
+        change: impl FnOnce(&mut Transmit),
+    ) -> Tag {
+        if self.at + bytes.len() as u64 > MEMORY {
+            self.at = 0;
+        }
+        self.memory.write(self.at, bytes).unwrap();
+        let frame = Frame::new(&mut self.memory, [(self.at, bytes.len())]).unwrap();
+        self.at += bytes.len() as u64;
+        let mut transmit = Transmit {
+            frame,
+            queue: 2,
+            category: AccessCategory::BestEffort,
+            station: StationIndex(0),
+            acknowledge: true,
+            assign_sequence: true,
+            protect: false,
+            rate: TxRate::Ladder,
+            cipher: TxCipher::None,
+            retry_limit: 7,
+        };
+        change(&mut transmit);
+        self.ask(number, Command::Transmit(transmit))
+    }
+
+    /// Lets virtual time pass.
+    pub(super) fn run(&mut self, span: Micros) {
+        let end = self.now + span;
+        loop {
+            let wake = self.nic.step(self.now, &mut self.air);
+            self.collect();
+            let beacon = self.beacons();
+            let air = self.air.step(self.now);
+            if self.route() {
+                continue;
+            }
+            let next = [wake, air, beacon].into_iter().flatten().min();
+            let next = next.unwrap_or(end).max(self.now);
+            if next > end || self.now >= end {
+                break;
+            }
+            self.now = next;
+        }
+        self.now = end;
+    }
+
+    fn route(&mut self) -> bool {
+        let mut any = false;
+        while let Some(event) = self.air.next_event() {
+            any = true;
+            let (AirEvent::Received { radio, .. } | AirEvent::Sent { radio, .. }) = &event;
+            let radio = *radio;
+            if let Some(at) = self.aps.iter().position(|ap| ap.radio == radio) {
+                self.at_ap(at, event);
+            } else {
+                self.nic.air_event(self.now, event, &mut self.air);
+            }
+        }
+        self.collect();
+        any
+    }
+
+    fn collect(&mut self) {
+        self.events
+            .extend(std::iter::from_fn(|| self.nic.next_event()));
+    }
+
+    fn at_ap(&mut self, at: usize, event: AirEvent) {
+        let AirEvent::Received { frame, .. } = event else {
+            return;
+        };
+        let Ok(header) = Header::parse(&frame) else {
+            return;
+        };
+        let ap = &mut self.aps[at];
+        if header.receiver != ap.bssid && !header.receiver.is_group() {
+            return;
+        }
+        if header.receiver == ap.bssid && header.is_data() {
+            let from = header.transmitter.unwrap();
+            ap.asleep.retain(|&station| station != from);
+            if header.control & 0x1000 != 0 {
+                ap.asleep.push(from);
+            }
+        }
+        ap.heard.push(frame);
+        let awake: Vec<Buffer> = {
+            let asleep = ap.asleep.clone();
+            let (out, kept) = std::mem::take(&mut ap.kept)
+                .into_iter()
+                .partition(|(to, _)| !asleep.contains(to));
+            ap.kept = kept;
+            let out: VecDeque<_> = out;
+            out.into_iter().map(|(_, frame)| frame).collect()
+        };
+        for frame in awake {
+            self.ap_sends(at, frame);
+        }
+    }
+
+    /// Access point `at` sends `frame`, or keeps it while its receiver sleeps.
+    pub(super) fn ap_sends(&mut self, at: usize, frame: Buffer) {
+        let header = Header::parse(&frame).unwrap();
+        let ap = &mut self.aps[at];
+        if ap.asleep.contains(&header.receiver) {
+            ap.kept.push_back((header.receiver, frame));
+            return;
+        }
+        self.token += 1;
+        let rate = Rate::Ofdm(OfdmRate::M24);
+        let mut transmission = Transmission::new(self.token, frame, ap.channel, rate);
+        transmission.acknowledge = !header.receiver.is_group();
+        self.air.transmit(self.now, ap.radio, transmission);
+    }
+
+    fn beacons(&mut self) -> Option<Micros> {
+        for at in 0..self.aps.len() {
+            if self.aps[at].next_beacon <= self.now {
+                self.aps[at].next_beacon = self.now + Micros::from_time_units(100);
+                let beacon = management(subtype::BEACON, MacAddr::BROADCAST, bssid(at), bssid(at));
+                self.ap_sends(at, Buffer::from_slice(&beacon).unwrap());
+            }
+        }
+        self.aps.iter().map(|ap| ap.next_beacon).min()
+    }
+
+    /// Frames that this VM got, beacons left out.
+    pub(super) fn received(&self, number: usize) -> Vec<&Received> {
+        let mine = self.events.iter().filter(|(owner, _)| *owner == vm(number));
+        mine.filter_map(|(_, event)| match event {
+            Event::Received(received) => Some(received),
+            _ => None,
+        })
+        .filter(|received| !Header::parse(&received.frame).unwrap().is_beacon())
+        .collect()
+    }
+
+    pub(super) fn beacons_of(&self, number: usize, ap: usize) -> usize {
+        let mine = self.events.iter().filter(|(owner, _)| *owner == vm(number));
+        mine.filter(|(_, event)| match event {
+            Event::Received(received) => {
+                let header = Header::parse(&received.frame).unwrap();
+                header.is_beacon() && header.transmitter == Some(bssid(ap))
+            }
+            _ => false,
+        })
+        .count()
+    }
+
+    /// Reports on this VM's frames, in order.
+    pub(super) fn reports(&self, number: usize) -> Vec<(Tag, TxReport)> {
+        let mine = self.events.iter().filter(|(owner, _)| *owner == vm(number));
+        mine.filter_map(|(_, event)| match event {
+            Event::Transmitted(tag, report) => Some((*tag, *report)),
+            _ => None,
+        })
+        .collect()
+    }
+
+    pub(super) fn status_of(&self, number: usize, tag: Tag) -> TxStatus {
+        let reports = self.reports(number);
+        let found = reports.iter().find(|(known, _)| *known == tag);
+        found.expect("reported").1.status
+    }
+
+    /// Data frames with payload that an access point heard from this VM.
+    pub(super) fn heard_from(&self, ap: usize, number: usize) -> Vec<&Buffer> {
+        let heard = self.aps[ap].heard.iter();
+        heard
+            .filter(|frame| {
+                let header = Header::parse(frame).unwrap();
+                header.transmitter == Some(own(number)) && header.has_payload()
+            })
+            .collect()
+    }
+
+    pub(super) fn scan_events(&self, number: usize) -> Vec<ScanEvent> {
+        let mine = self.events.iter().filter(|(owner, _)| *owner == vm(number));
+        mine.filter_map(|(_, event)| match event {
+            Event::Scan(event) => Some(*event),
+            _ => None,
+        })
+        .collect()
+    }
+
+    pub(super) fn assert_conserved(&self) {
+        for vm in VmId::all() {
+            let counters = self.nic.vm_counters(vm);
+            assert!(counters.conserved(), "VM {vm}: {counters:?}");
+        }
+    }
+}
+
+fn radio(name: &str) -> RadioConfig {
+    RadioConfig {
+        name: name.to_owned(),
+        position: Position::default(),
+        tx_power: Dbm(20.0),
+    }
+}
+
+pub(super) fn ladder() -> RateLadder {
+    RateLadder::from_iter([
+        Rate::Ofdm(OfdmRate::M54),
+        Rate::Ofdm(OfdmRate::M24),
+        Rate::OFDM_6,
+    ])
+}
+
+pub(super) fn management(subtype: u8, to: MacAddr, from: MacAddr, bssid: MacAddr) -> Vec<u8> {
+    let head = [subtype << 4, 0, 0, 0];
+    [
+        &head[..],
+        &to.0,
+        &from.0,
+        &bssid.0,
+        &[0, 0],
+        b"body body body",
+    ]
+    .concat()
+}
+
+/// Data to the access point.
+pub(super) fn uplink(number: usize, ap: usize, body: &[u8]) -> Vec<u8> {
+    let addresses = [&bssid(ap).0[..], &own(number).0, &bssid(ap).0];
+    [&[0x08, 0x01, 0, 0][..], &addresses.concat(), &[0, 0], body].concat()
+}
+
+/// Data from the access point.
+pub(super) fn downlink(to: MacAddr, ap: usize, body: &[u8]) -> Vec<u8> {
+    let addresses = [&to.0[..], &bssid(ap).0, &bssid(9).0];
+    [&[0x08, 0x02, 0, 0][..], &addresses.concat(), &[0, 0], body].concat()
+}
+
+/// The same with CCMP: header with this packet number and key ID, and room for no MIC.
+pub(super) fn protect(mut frame: Vec<u8>, pn: u8, key_id: u8) -> Vec<u8> {
+    frame[1] |= 0x40;
+    let header = [pn, 0, 0, 0x20 | key_id << 6, 0, 0, 0, 0];
+    frame.splice(24..24, header);
+    frame
+}
+
+/// Encrypts as an access point would.
+pub(super) fn encrypted(frame: Vec<u8>, key: [u8; 16]) -> Buffer {
+    let mut frame = frame;
+    frame.extend([0; 8]);
+    let header = Header::parse(&frame).unwrap();
+    crate::ccmp::Ccmp::new(&key)
+        .encrypt(&header, &mut frame)
+        .unwrap();
+    Buffer::from_slice(&frame).unwrap()
+}
