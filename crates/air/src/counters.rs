@@ -14,7 +14,7 @@ pub struct AirCounters {
     pub given_up: u64,
     /// Transmissions that wanted none.
     pub unacknowledged: u64,
-    /// Transmissions dropped unsent; includes those of `malformed` and `removed_radio`.
+    /// Transmissions dropped; includes those of `malformed`.
     pub cancelled: u64,
     /// Cancelled since the frame ends within its MAC header.
     pub malformed: u64,

@@ -351,6 +351,28 @@ fn a_receiver_that_others_have_reserved_does_not_answer_an_rts() {
 }
 
 #[test]
+fn who_heard_only_the_data_leaves_the_ack_its_time() {
+    let m12 = Rate::Ofdm(OfdmRate::M12);
+    let mut air = Air::new(spread(3.5));
+    radio_at(&mut air, ghz5(), ACCESS_POINT, 0.0);
+    let left = radio_at(&mut air, ghz5(), address(1), -16.0);
+    let beyond = radio_at(&mut air, ghz5(), address(2), -31.0);
+    let frame = data(ACCESS_POINT, address(1), 500);
+    air.transmit(Micros(0), left, Transmission::new(1, frame, ghz5(), m12));
+    let in_gap = Micros(34 + 2) + airtime::frame_duration(ghz5(), m12, 500);
+    let group = data(MacAddr::BROADCAST, address(2), 500);
+    air.transmit(in_gap, beyond, Transmission::new(2, group, ghz5(), m12));
+    let outcomes = outcomes(&drain(&mut air));
+    assert_eq!(
+        outcomes,
+        [
+            (1, Outcome::Acknowledged, 1),
+            (2, Outcome::Unacknowledged, 1)
+        ]
+    );
+}
+
+#[test]
 fn a_weak_link_loses_fast_frames_and_carries_slow_ones() {
     let loss = |rate| {
         let mut air = Air::new(AirConfig {
