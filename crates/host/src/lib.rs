@@ -9,6 +9,8 @@ mod host;
 mod policy;
 mod power;
 mod scans;
+#[cfg(test)]
+mod tests;
 
 pub use host::{Host, HostConfig, HostCounters};
 pub use policy::{Answer, CommandKind, POLICY, Rule, answer, markdown};
