@@ -23,8 +23,8 @@ pub mod registers;
 mod response;
 mod rx_ring;
 mod scheduler;
-//TESTING #[cfg(any(test, feature = "testing"))]
-//TESTING pub mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod tfd;
 mod transmit;
 mod vmac;

@@ -116,6 +116,7 @@ impl Device {
 
     /// Takes one entry; gives what the radio has to do about it.
     fn take_command(&mut self, tfd: Option<Tfd>) -> Option<Command> {
+        let fetched = tfd.is_some();
         let taken = match tfd {
             Some(tfd) => command_ring::take(&tfd, &mut self.known, &mut self.memory),
             None => command_ring::nothing(),
@@ -140,6 +141,7 @@ impl Device {
                 self.commands.push(outstanding, Some(Reply::Ok));
             }
             command_ring::Taken::Nothing(outstanding) => {
+                self.counters.bad_descriptors += u64::from(fetched);
                 self.commands.push(outstanding, Some(Reply::Ok));
             }
         }
@@ -264,6 +266,9 @@ impl Device {
 
     /// The radio has done a command.
     pub(super) fn command_done(&mut self, tag: Tag, reply: Reply) {
+        if tag == NO_ENTRY {
+            return report_initialized(&reply);
+        }
         let entry = self.scheduler.entry(tag);
         let commands = self.scheduler.command_queue();
         match entry {
@@ -332,6 +337,13 @@ impl Device {
                 self.counters.packets_dropped += 1;
             }
         }
+    }
+}
+
+/// The driver has no way to learn that there is no vMAC for it: every later command is refused.
+fn report_initialized(reply: &Reply) {
+    if let Reply::Refused(refusal) = reply {
+        tracing::warn!("the radio has no vMAC for this card: {refusal}");
     }
 }
 
