@@ -54,6 +54,10 @@ impl Outstanding {
 }
 
 /// What an entry turned out to be.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "short-lived: it goes straight to the lane"
+)]
 #[derive(Debug)]
 pub enum Taken {
     /// A command for the radio.

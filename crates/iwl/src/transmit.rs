@@ -102,9 +102,13 @@ impl From<&TxReport> for Completion {
 }
 
 /// A transmit command that was taken from its ring.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is the data path: a box would be an allocation per frame"
+)]
 pub enum Taken {
     /// For the radio.
-    Send(InFlight, Box<Transmit>),
+    Send(InFlight, Transmit),
     /// Answered without the radio.
     Refuse(InFlight),
     /// No command: not answered at all.
@@ -133,7 +137,7 @@ pub fn take(
     match transmit(start, &header, tfd, memory) {
         Some(mut transmit) => {
             (transmit.queue, transmit.category) = (queue, category);
-            Taken::Send(in_flight, Box::new(transmit))
+            Taken::Send(in_flight, transmit)
         }
         None => Taken::Refuse(in_flight),
     }

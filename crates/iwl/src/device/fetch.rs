@@ -237,7 +237,7 @@ impl Device {
         let taken = tfd.map(|tfd| transmit::take(&tfd, number, category, &self.known, memory));
         let (in_flight, command, end) = match (taken, end) {
             (Some(transmit::Taken::Send(in_flight, transmit)), None) => {
-                (in_flight, Some(Command::Transmit(*transmit)), None)
+                (in_flight, Some(Command::Transmit(transmit)), None)
             }
             (Some(transmit::Taken::Send(in_flight, _)), end) => (in_flight, None, end),
             (Some(transmit::Taken::Refuse(in_flight)), end) => {

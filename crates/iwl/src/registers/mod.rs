@@ -95,7 +95,7 @@ const fn well_formed(registers: &[Register]) -> bool {
     let mut index = 0;
     while index < registers.len() {
         let register = &registers[index];
-        let aligned = register.offset % 4 == 0 && register.stride % 4 == 0;
+        let aligned = register.offset.is_multiple_of(4) && register.stride.is_multiple_of(4);
         if !aligned || register.stride == 0 || register.count == 0 {
             return false;
         }

@@ -95,7 +95,7 @@ impl FakeDriver {
         let queue = options.queue;
         let index = self.queues[usize::from(queue)].write;
         let header = header_length(frame).min(frame.len());
-        let padded = header % 4 != 0;
+        let padded = !header.is_multiple_of(4);
         let mut bytes = command(frame.len(), options, padded);
         bytes[2..4].copy_from_slice(&(u16::from(queue) << 8 | u16::from(index)).to_le_bytes());
         bytes.extend(&frame[..header]);
