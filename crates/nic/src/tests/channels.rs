@@ -221,3 +221,26 @@ fn a_vmac_follows_its_access_point_to_another_channel() {
             .any(|(_, e)| matches!(e, Event::ChannelSwitched(c) if *c == channel(48)))
     );
 }
+
+#[test]
+fn frames_that_the_radio_takes_along_unsent_keep_their_order() {
+    let mut world = World::new(&[36, 149]);
+    world.join(0, 0);
+    world.join(1, 1);
+    let ap = world.aps[0].radio;
+    world.air.set_addresses(ap, &[]);
+    world.air.set_promiscuous(ap, true);
+    let slow = |transmit: &mut Transmit| {
+        transmit.rate = TxRate::Fixed(Rate::OFDM_6);
+        transmit.retry_limit = 7;
+    };
+    for _ in 0..30 {
+        world.send(0, &uplink(0, 0, &[0; 1_400]), slow);
+    }
+    world.run(Micros::from_millis(3_000));
+    let number = |frame: &&Buffer| Header::parse(frame).unwrap().sequence_number().unwrap();
+    let numbers: Vec<u16> = world.heard_from(0, 0).iter().map(number).collect();
+    assert!(numbers.is_sorted(), "{numbers:?}");
+    assert_eq!(world.reports(0).len(), 30);
+    world.assert_conserved();
+}
