@@ -63,6 +63,7 @@ fn what_cannot_be_mapped_is_refused() {
     };
     assert_eq!(refused(writable_only, file(0x1000)), libc::EINVAL);
     assert_eq!(refused(range(0x5000, 0x1000), file(0x1000)), libc::EEXIST);
+    assert_eq!(refused(range(0x5000, 0x1000), None), libc::EEXIST);
     assert_eq!(refused(range(0x3000, 0x1001), None), libc::EEXIST);
     assert_eq!(
         refused(range(0, 0x1000), file(0x800)),
