@@ -1,9 +1,13 @@
 //! airlane: many virtual machines share one network card.
 //!
 //! The program's parts: a scenario says what is run ([`scenario`]); [`setup`] knows what it runs on;
-//! each guest is a QEMU process with an agent inside ([`guest`]); the daemon serves their cards and the
-//! medium; [`run`] brings all up, does the checks and writes the report.
+//! each guest is a QEMU process with an agent inside ([`guest`]); the [`daemon`] serves their cards and
+//! the medium; [`run`] brings all up, makes the checks and writes the report; [`cli`] is what people type.
 
+pub mod cli;
+pub mod daemon;
+pub mod doctor;
 pub mod guest;
+pub mod run;
 pub mod scenario;
 pub mod setup;

@@ -1,3 +1,7 @@
 //! airlane: many virtual machines share one network card.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    airlane::cli::main()
+}

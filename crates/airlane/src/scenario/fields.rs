@@ -129,10 +129,10 @@ pub fn country(source: Source, value: &Spanned<String>) -> Result<String> {
 pub fn position(source: Source, value: &Spanned<Vec<f64>>) -> Result<Position> {
     let sane = |metres: &f64| metres.is_finite() && metres.abs() <= 100_000.0;
     let coordinates = value.get_ref();
-    let position = match coordinates.as_slice() {
+    let position = match *coordinates.as_slice() {
         _ if !coordinates.iter().all(sane) => None,
-        &[x, y] => Some([x, y, 0.0]),
-        &[x, y, z] => Some([x, y, z]),
+        [x, y] => Some([x, y, 0.0]),
+        [x, y, z] => Some([x, y, z]),
         _ => None,
     };
     position.map(Position).ok_or_else(|| {

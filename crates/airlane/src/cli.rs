@@ -1,0 +1,199 @@
+//! The command line. Exit codes: 0 all well; 1 a check failed, or a run or the machine is not as it
+//! must be; 2 bad input, nothing started; 128 + n stopped by signal n.
+
+use crate::run::{self, Options, Stream};
+use crate::scenario::Scenario;
+use crate::setup::Setup;
+use crate::{doctor, run::Ended};
+use clap::{Parser, Subcommand};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Bad input.
+const BAD_INPUT: u8 = 2;
+
+const EXAMPLES: &str = "\
+Examples:
+  airlane doctor                                 Is everything there that a run needs?
+  airlane run scenarios/two-networks.toml        Two VMs, two networks, one card
+  airlane run scenarios/vm-killed.toml --json    The report on standard output
+  airlane run SCENARIO --kernel 6.12 --out /tmp/o  Another guest kernel, another output folder
+  airlane check SCENARIO                         Only read and check the scenario
+
+A run writes report.json, air.pcapng and one console log per VM into its output folder.
+Exit codes: 0 all well; 1 a check failed or a VM did not come up; 2 bad input, nothing started;
+130 stopped by Ctrl-C. docs/scenario.md describes scenarios, docs/report.md the report.";
+
+#[derive(Parser)]
+#[command(name = "airlane", version, about = "Many virtual machines share one network card", after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Brings up a scenario, makes its checks, and takes all down again
+    Run(RunArguments),
+    /// Reads and checks a scenario without starting anything
+    Check {
+        /// The scenario's TOML file
+        scenario: PathBuf,
+    },
+    /// Looks whether everything is there that a run needs
+    Doctor {
+        /// The findings as JSON on standard output
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(clap::Args)]
+struct RunArguments {
+    /// The scenario's TOML file
+    scenario: PathBuf,
+    /// Where report, capture and console logs go [default: out/NAME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The report on standard output, progress on standard error
+    #[arg(long)]
+    json: bool,
+    /// The guests' kernel, such as 6.1 or 6.12, unless a VM names its own
+    #[arg(long, value_name = "VERSION")]
+    kernel: Option<String>,
+    /// Keep everything up after the checks, until Ctrl-C
+    #[arg(long)]
+    hold: bool,
+}
+
+/// The program.
+pub fn main() -> ExitCode {
+    log_to_standard_error();
+    match Cli::parse().command {
+        Command::Run(arguments) => run(&arguments),
+        Command::Check { scenario } => check(&scenario),
+        Command::Doctor { json } => doctor(json),
+    }
+}
+
+/// Only what went wrong, unless AIRLANE_LOG asks for more.
+fn log_to_standard_error() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("AIRLANE_LOG").unwrap_or_else(|_| EnvFilter::new("error"));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .try_init();
+}
+
+fn fail(error: impl std::fmt::Display, code: u8) -> ExitCode {
+    eprintln!("airlane: {error}");
+    ExitCode::from(code)
+}
+
+fn check(path: &std::path::Path) -> ExitCode {
+    match Scenario::load(path) {
+        Err(error) => fail(error, BAD_INPUT),
+        Ok(scenario) => {
+            let (vms, networks) = (scenario.vms.len(), scenario.access_points.len());
+            let checks = scenario.checks.len();
+            print(&format!(
+                "{}: {vms} VMs, {networks} access points, {checks} checks",
+                path.display()
+            ));
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn run(arguments: &RunArguments) -> ExitCode {
+    let scenario = match Scenario::load(&arguments.scenario) {
+        Ok(scenario) => scenario,
+        Err(error) => return fail(error, BAD_INPUT),
+    };
+    let setup = match Setup::load() {
+        Ok(setup) => setup,
+        Err(error) => return fail(format!("{error:#}"), 1),
+    };
+    if let Err(error) = run::kernels(&scenario, &setup, arguments.kernel.as_deref()) {
+        return fail(format!("{error:#}"), BAD_INPUT);
+    }
+    let options = Options {
+        out: arguments
+            .out
+            .clone()
+            .unwrap_or_else(|| run::default_output(&scenario)),
+        kernel: arguments.kernel.clone(),
+        stream: if arguments.json {
+            Stream::Error
+        } else {
+            Stream::Out
+        },
+        hold: arguments.hold,
+    };
+    match run::run(&scenario, &setup, &options) {
+        Ok(ended) => conclude(&ended, arguments.json, &options),
+        Err(error) => fail(format!("{error:#}"), 1),
+    }
+}
+
+/// The last words of a run, and its exit code.
+fn conclude(ended: &Ended, json: bool, options: &Options) -> ExitCode {
+    let report = &ended.report;
+    if json {
+        print(&serde_json::to_string_pretty(report).unwrap_or_default());
+    } else {
+        let passed = report.checks.iter().filter(|check| check.passed).count();
+        let (word, all) = (
+            if report.passed { "passed" } else { "FAILED" },
+            report.checks.len(),
+        );
+        print(&format!(
+            "{}: {word}, {passed} of {all} checks in {:.0} s; see {}",
+            report.scenario,
+            report.seconds,
+            options.out.display()
+        ));
+    }
+    match &ended.stop {
+        Some(stop) => fail(stop, stop.exit_code()),
+        None if report.passed => ExitCode::SUCCESS,
+        None => ExitCode::FAILURE,
+    }
+}
+
+fn doctor(json: bool) -> ExitCode {
+    let findings = doctor::examine();
+    print(&if json {
+        doctor::json(&findings)
+    } else {
+        doctor::text(&findings)
+    });
+    ExitCode::from(u8::from(findings.iter().any(|finding| !finding.ok)))
+}
+
+/// A reader that has gone is no error of ours.
+fn print(text: &str) {
+    let _ = writeln!(std::io::stdout().lock(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_shows_examples() {
+        let help = Cli::command().render_long_help().to_string();
+        assert!(
+            help.contains("airlane run scenarios/two-networks.toml"),
+            "{help}"
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! The joint between a run and the daemon: a scenario in the daemon's words, and the daemon's counters
+//! in the report's.
+
+use super::report::Counters;
+use airlane_iwl::{Model, microcode};
+use crate::daemon::{Daemon, DaemonConfig, DaemonStatus, Site, VmCard};
+use crate::scenario::{self, ACCESS_POINT_VM, Scenario};
+use airlane_air::{AirConfig, PathLoss, Position};
+use airlane_wlan::Dbm;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// Transmit power of the card and of the access points, as in most homes.
+const TX_POWER: Dbm = Dbm(15.0);
+
+/// The daemon of one run.
+pub struct Cards(Daemon);
+
+/// One VM's virtual MAC.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// Whether the NIC holds anything for it.
+    pub exists: bool,
+    /// Whether it is associated, as the NIC sees it.
+    pub associated: bool,
+    /// Its access point, once chosen.
+    pub bssid: Option<String>,
+    /// Bytes sent and received, where the NIC counts them.
+    pub bytes: Option<(u64, u64)>,
+}
+
+impl Cards {
+    /// Opens all sockets in `folder`; the air is recorded in `capture`.
+    pub fn start(scenario: &Scenario, folder: &Path, capture: PathBuf) -> Result<Self> {
+        let card = |vm: &scenario::Vm| VmCard {
+            name: vm.name.clone(),
+            model: model(),
+            address: vm.mac,
+        };
+        let positions = scenario
+            .access_points
+            .iter()
+            .map(|ap| position(ap.position));
+        let site = Site {
+            name: ACCESS_POINT_VM.to_owned(),
+            positions: positions.collect(),
+            tx_power: TX_POWER,
+        };
+        let daemon = Daemon::start(DaemonConfig {
+            air: air(&scenario.air),
+            card_position: position(scenario.card.position),
+            card_tx_power: TX_POWER,
+            run_dir: folder.to_owned(),
+            capture: Some(capture),
+            cards: scenario.vms.iter().map(card).collect(),
+            access_point_vms: vec![site],
+        });
+        daemon.map(Self).context("cannot serve the cards")
+    }
+
+    /// Where VM `index` attaches its card.
+    pub fn card(&self, index: usize) -> Result<&Path> {
+        self.0
+            .card_socket(index)
+            .context("the daemon serves no card for a VM")
+    }
+
+    /// Where the access-point VM attaches its radios.
+    pub fn radios(&self) -> Result<&Path> {
+        self.0
+            .hwsim_socket(0)
+            .context("the daemon serves no radios")
+    }
+
+    /// How each of `count` VMs stands.
+    pub fn look(&self, count: usize) -> Result<Vec<Lane>> {
+        let status = self.0.status()?;
+        Ok((0..count).map(|index| lane(&status, index)).collect())
+    }
+
+    /// All counters now, by the names of `scenario`.
+    pub fn counters(&self, scenario: &Scenario) -> Result<Counters> {
+        Ok(counters(self.0.status()?, scenario))
+    }
+
+    /// Ends the daemon; its last counters, by the names of `scenario`.
+    pub fn stop(self, scenario: &Scenario) -> Result<Counters> {
+        Ok(counters(self.0.stop()?, scenario))
+    }
+}
+
+/// The name under which the guest's driver looks for its microcode, and the microcode.
+pub fn firmware() -> (String, Vec<u8>) {
+    (
+        format!("lib/firmware/{}", microcode::file_name(model())),
+        microcode::image(model()),
+    )
+}
+
+/// The only model that a scenario can name so far.
+fn model() -> Model {
+    Model::default()
+}
+
+fn air(air: &scenario::Air) -> AirConfig {
+    let default = AirConfig::default();
+    let loss = |exponent| PathLoss::LogDistance {
+        exponent: exponent as f32,
+    };
+    AirConfig {
+        seed: air.seed,
+        path_loss: air.path_loss_exponent.map_or(default.path_loss, loss),
+        ..default
+    }
+}
+
+fn position(scenario::Position([x, y, z]): scenario::Position) -> Position {
+    Position {
+        x: x as f32,
+        y: y as f32,
+        z: z as f32,
+    }
+}
+
+fn lane(status: &DaemonStatus, index: usize) -> Lane {
+    let Some(vmac) = status.radio.vmacs.get(&index) else {
+        return Lane::default();
+    };
+    let count = |name| vmac.counters.get(name).copied();
+    Lane {
+        exists: true,
+        associated: vmac.associated,
+        bssid: vmac.bssid.map(|bssid| bssid.to_string()),
+        bytes: count("sent_bytes").zip(count("received_bytes")),
+    }
+}
+
+fn counters(status: DaemonStatus, scenario: &Scenario) -> Counters {
+    let name = |index: usize| scenario.vms.get(index).map(|vm| vm.name.clone());
+    let cards = status.cards.into_iter().enumerate();
+    let vmacs = status.radio.vmacs.into_iter();
+    Counters {
+        radio: status.radio.counters,
+        cards: cards
+            .filter_map(|(index, counts)| Some((name(index)?, counts)))
+            .collect(),
+        vmacs: vmacs
+            .filter_map(|(index, vmac)| Some((name(index)?, vmac.counters)))
+            .collect(),
+    }
+}

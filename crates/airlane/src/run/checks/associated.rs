@@ -1,0 +1,89 @@
+//! Each VM is in its own BSS, under its own MAC address, with its own key: as the guest says, as the
+//! access point says, and as the NIC says.
+
+use super::Findings;
+use crate::run::session::Session;
+use crate::scenario::Check;
+
+/// Looks at what is known; nothing is asked.
+pub fn check(session: &mut Session, findings: &mut Findings, checks: &[&Check]) {
+    for check in checks {
+        let wrong = contradictions(session, check.vm);
+        let detail = match wrong.is_empty() {
+            true => summary(session, check.vm),
+            false => wrong.join("; "),
+        };
+        findings.add_for(session, check, wrong.is_empty(), detail);
+    }
+}
+
+/// Everything that is not as the scenario says.
+fn contradictions(session: &Session, number: usize) -> Vec<String> {
+    let scenario = session.scenario;
+    let vm = scenario.vms.get(number);
+    let (Some(vm), Some(member)) = (vm, session.members.get(number)) else {
+        return vec!["no such VM".to_owned()];
+    };
+    let Some(network) = scenario.network_of(vm) else {
+        return vec!["no such network".to_owned()];
+    };
+    let (mac, bssid, view) = (vm.mac.to_string(), network.bssid.to_string(), &member.view);
+    let mut facts = Facts::default();
+    if !vm.external {
+        facts.expect("its MAC address", view.mac.as_deref(), &mac);
+        facts.expect("its SSID", view.ssid.as_deref(), &network.ssid);
+        let key = if vm.passphrase.is_some() {
+            "WPA2-PSK"
+        } else {
+            "NONE"
+        };
+        facts.expect("its key management", view.key_mgmt.as_deref(), key);
+    }
+    facts.expect("its BSSID", view.bssid.as_deref(), &bssid);
+    let seen = session
+        .lanes
+        .get(number)
+        .and_then(|lane| lane.bssid.as_deref());
+    facts.expect("the BSSID that the NIC holds for it", seen, &bssid);
+    let mut wrong = facts.0;
+    wrong.extend(access_point_view(session, &network.name, &mac));
+    wrong
+}
+
+/// The access point holds a key for this address, and no other access point does.
+fn access_point_view(session: &Session, network: &str, mac: &str) -> Option<String> {
+    let stations = &session.members.get(session.access_points())?.view.stations;
+    let at: Vec<&str> = stations
+        .iter()
+        .filter(|(_, station)| station == mac)
+        .map(|(ap, _)| ap.as_str())
+        .collect();
+    (at != [network]).then(|| format!("{mac} has joined [{}], not [{network}]", at.join(", ")))
+}
+
+fn summary(session: &Session, number: usize) -> String {
+    let view = session.members.get(number).map(|member| &member.view);
+    let text = |value: Option<&String>| value.cloned().unwrap_or_else(|| "?".to_owned());
+    let vm = session.scenario.vms.get(number);
+    let mac = vm.map_or_else(String::new, |vm| vm.mac.to_string());
+    let bssid = text(view.and_then(|view| view.bssid.as_ref()));
+    match view.and_then(|view| view.key_mgmt.as_ref()) {
+        Some(key) => format!("{mac} at {bssid} with {key}"),
+        None => format!("{mac} at {bssid}"),
+    }
+}
+
+/// Gathers what is otherwise than expected.
+#[derive(Default)]
+struct Facts(Vec<String>);
+
+impl Facts {
+    fn expect(&mut self, what: &str, seen: Option<&str>, expected: &str) {
+        if seen != Some(expected) {
+            self.0.push(format!(
+                "{what} is {}, not {expected}",
+                seen.unwrap_or("unknown")
+            ));
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! A run: everything is brought up, checked, taken down, and reported.
+
+mod cards;
+mod checks;
+mod folder;
+mod jobs;
+mod member;
+mod message;
+mod progress;
+pub mod report;
+mod rows;
+mod session;
+mod stop;
+mod table;
+mod up;
+
+pub use folder::Private;
+pub use progress::Stream;
+pub use stop::Stop;
+pub use table::paint;
+
+use crate::guest::qemu::{self, Device};
+use crate::guest::{config, state::View};
+use crate::scenario::{ACCESS_POINT_VM, Scenario};
+use crate::setup::Setup;
+use anyhow::{Context, Result};
+use cards::Cards;
+use checks::Findings;
+use folder::Output;
+use jobs::Jobs;
+use member::{Member, Recipe};
+use message::SignalWatch;
+use progress::Progress;
+use report::Report;
+use session::Session;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+/// MiB of the access-point VM.
+const ACCESS_POINT_MEMORY: u64 = 256;
+
+/// What the command line says about a run.
+pub struct Options {
+    /// The output folder.
+    pub out: PathBuf,
+    /// The kernel, instead of the scenario's.
+    pub kernel: Option<String>,
+    /// Where progress goes.
+    pub stream: Stream,
+    /// Keep all up after the checks until Ctrl-C.
+    pub hold: bool,
+}
+
+/// How a run has ended.
+pub struct Ended {
+    /// The report, as written to the output folder.
+    pub report: Report,
+    /// Why it ended before its last check.
+    pub stop: Option<Stop>,
+}
+
+/// Runs `scenario`. An error here is one before anything was started.
+pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ended> {
+    let kernel = options.kernel.as_deref().or(scenario.run.kernel.as_deref());
+    let output = Output::create(&options.out)?;
+    let mut session = session(scenario, setup, &output, options.stream)?;
+    let _signals = SignalWatch::start(session.sender.clone())?;
+    let mut findings = Findings::new(scenario.vms.len());
+    let began = Instant::now();
+    let result = go(&mut session, &mut findings, kernel, options.hold);
+    let seconds = began.elapsed().as_secs_f64();
+    checks::consoles(&mut session, &mut findings);
+    let stop = result.err();
+    if stop.is_some() {
+        findings.add_missing(scenario);
+    }
+    let (views, counters) = take_down(session)?;
+    let report = Report {
+        scenario: scenario.name.clone(),
+        passed: stop.is_none() && findings.passed(),
+        error: stop.as_ref().map(ToString::to_string),
+        seconds,
+        vms: vms(scenario, &views, &findings),
+        checks: findings.checks,
+        counters,
+    };
+    write(&output, &report)?;
+    Ok(Ended { report, stop })
+}
+
+/// An error when a kernel that is asked for is not there.
+pub fn kernels(scenario: &Scenario, setup: &Setup, chosen: Option<&str>) -> Result<()> {
+    let kernel = chosen.or(scenario.run.kernel.as_deref());
+    setup.kernel(kernel)?;
+    for vm in scenario.vms.iter().filter(|vm| !vm.external) {
+        setup.kernel(vm.kernel.as_deref().or(kernel))?;
+    }
+    Ok(())
+}
+
+/// A session in which nothing runs yet.
+fn session<'a>(
+    scenario: &'a Scenario,
+    setup: &'a Setup,
+    output: &'a Output,
+    stream: Stream,
+) -> Result<Session<'a>> {
+    let (sender, messages) = channel();
+    Ok(Session {
+        scenario,
+        members: Vec::new(),
+        lanes: Vec::new(),
+        rates: vec![None; scenario.vms.len()],
+        progress: Progress::new(stream),
+        setup,
+        cards: None,
+        private: Private::create()?,
+        output,
+        sender,
+        messages,
+        jobs: Jobs::default(),
+        next_tick: Instant::now(),
+        looked: Instant::now(),
+    })
+}
+
+/// Everything that can be stopped half-way.
+fn go(
+    session: &mut Session,
+    findings: &mut Findings,
+    kernel: Option<&str>,
+    hold: bool,
+) -> Result<(), Stop> {
+    let capture = session.output.file("air.pcapng");
+    let cards = Cards::start(session.scenario, session.private.path(), capture)?;
+    session.members = members(session.scenario, session.setup, &cards, kernel)?;
+    announce_external(session, &cards)?;
+    session.cards = Some(cards);
+    for number in (0..session.members.len()).rev() {
+        session.start(number)?;
+    }
+    session.draw();
+    up::wait(session)?;
+    // The first look at the cards after all are up, for the checks that compare.
+    session.next_tick = Instant::now();
+    session.step(Instant::now())?;
+    checks::all(session, findings)?;
+    if hold {
+        session
+            .progress
+            .say("all checks made; holding until Ctrl-C");
+        loop {
+            match session.step(Instant::now() + Duration::from_secs(1)) {
+                Err(Stop::Interrupted(_)) => break,
+                other => other?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All VMs of the scenario, then the one with the access points.
+fn members(
+    scenario: &Scenario,
+    setup: &Setup,
+    cards: &Cards,
+    kernel: Option<&str>,
+) -> Result<Vec<Member>> {
+    let mut members = Vec::new();
+    for (index, vm) in scenario.vms.iter().enumerate() {
+        let mut files = config::station(scenario, vm);
+        files.push(cards::firmware());
+        let recipe = Recipe {
+            memory: vm.memory,
+            kernel: setup.kernel(vm.kernel.as_deref().or(kernel))?.clone(),
+            files,
+            device: Device::Card(cards.card(index)?.to_owned()),
+        };
+        members.push(Member::new(&vm.name, (!vm.external).then_some(recipe)));
+    }
+    let recipe = Recipe {
+        memory: ACCESS_POINT_MEMORY,
+        kernel: setup.kernel(kernel)?.clone(),
+        files: config::access_points(scenario),
+        device: Device::Hwsim(cards.radios()?.to_owned()),
+    };
+    members.push(Member::new(ACCESS_POINT_VM, Some(recipe)));
+    Ok(members)
+}
+
+/// Tells how to attach the VMs that the user starts.
+fn announce_external(session: &mut Session, cards: &Cards) -> Result<()> {
+    for (index, vm) in session
+        .scenario
+        .vms
+        .iter()
+        .enumerate()
+        .filter(|(_, vm)| vm.external)
+    {
+        let arguments = qemu::shell_line(&qemu::external(vm.memory, cards.card(index)?));
+        session.progress.say(&format!(
+            "waiting for your VM `{}`; start QEMU 10.1 or newer with:",
+            vm.name
+        ));
+        session.progress.say_plain(&arguments);
+        let Some(network) = session.scenario.network_of(vm) else {
+            continue;
+        };
+        let key = vm
+            .passphrase
+            .as_deref()
+            .map_or("no passphrase".to_owned(), |key| {
+                format!("passphrase {key:?}")
+            });
+        session.progress.say(&format!(
+            "inside it, join the network {:?} with {key}",
+            network.ssid
+        ));
+    }
+    Ok(())
+}
+
+/// Stops everything; what was known of the guests, and the counters.
+fn take_down(mut session: Session) -> Result<(Vec<View>, report::Counters)> {
+    let scenario = session.scenario;
+    let views = session
+        .members
+        .iter()
+        .map(|member| member.view.clone())
+        .collect();
+    session.progress.end();
+    let cards = session.cards.take();
+    // A vMAC goes with its VM, so its counters are read before.
+    let before = cards
+        .as_ref()
+        .map(|cards| cards.counters(scenario))
+        .transpose();
+    drop(session);
+    let Some(cards) = cards else {
+        return Ok((views, report::Counters::default()));
+    };
+    let mut counters = cards.stop(scenario)?;
+    for (vm, counts) in before?.unwrap_or_default().vmacs {
+        counters.vmacs.entry(vm).or_insert(counts);
+    }
+    Ok((views, counters))
+}
+
+fn vms(scenario: &Scenario, views: &[View], findings: &Findings) -> Vec<report::Vm> {
+    let numbered = scenario.vms.iter().enumerate();
+    let entry = |(index, vm): (usize, &crate::scenario::Vm)| {
+        let view = views.get(index).cloned().unwrap_or_default();
+        let measured = findings.measured.get(index).copied().unwrap_or_default();
+        report::Vm {
+            name: vm.name.clone(),
+            driver: view.driver,
+            kernel: view.kernel,
+            mac: view.mac,
+            ssid: view.ssid,
+            bssid: view.bssid,
+            key_mgmt: view.key_mgmt,
+            ping: measured.ping,
+            tcp_mbps: measured.tcp,
+            udp_mbps: measured.udp,
+        }
+    };
+    numbered.map(entry).collect()
+}
+
+fn write(output: &Output, report: &Report) -> Result<()> {
+    let path = output.file("report.json");
+    let text = serde_json::to_string_pretty(report)?;
+    std::fs::write(&path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The output folder when none is named.
+pub fn default_output(scenario: &Scenario) -> PathBuf {
+    Path::new("out").join(&scenario.name)
+}

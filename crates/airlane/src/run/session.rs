@@ -1,0 +1,232 @@
+//! A run while it goes on: all guests, the cards, and one loop that takes in whatever happens until
+//! something awaited has come. Everything is stopped when it is dropped.
+
+use super::cards::{Cards, Lane};
+use super::folder::{Output, Private};
+use super::jobs::{Finished, Job, Jobs};
+use super::member::Member;
+use super::message::{Message, Receiver, Sender};
+use super::progress::Progress;
+use super::rows;
+use super::stop::Stop;
+use crate::guest::agent::Heard;
+use crate::guest::line::Line;
+use crate::guest::state::State;
+use crate::scenario::Scenario;
+use crate::setup::Setup;
+use anyhow::{Context, anyhow};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+/// How often processes and cards are looked at, and the table is drawn anew.
+const TICK: Duration = Duration::from_millis(250);
+
+/// A run.
+pub struct Session<'a> {
+    /// What is run.
+    pub scenario: &'a Scenario,
+    /// One member for each VM of the scenario, then the access-point VM.
+    pub members: Vec<Member>,
+    /// Each VM's vMAC, as last seen.
+    pub lanes: Vec<Lane>,
+    /// Each VM's rates to and from the air, in Mb/s.
+    pub rates: Vec<Option<(f64, f64)>>,
+    /// What people see.
+    pub progress: Progress,
+    pub(super) setup: &'a Setup,
+    pub(super) cards: Option<Cards>,
+    pub(super) private: Private,
+    pub(super) output: &'a Output,
+    pub(super) sender: Sender,
+    pub(super) messages: Receiver,
+    pub(super) jobs: Jobs,
+    pub(super) next_tick: Instant,
+    pub(super) looked: Instant,
+}
+
+impl Session<'_> {
+    /// Starts the guest in place `number`.
+    pub fn start(&mut self, number: usize) -> Result<(), Stop> {
+        let member = self.members.get_mut(number).context("no such guest")?;
+        Ok(member.start(number, self.setup, &self.private, self.output, &self.sender)?)
+    }
+
+    /// Kills the guest in place `number`; what it was asked to do has no end.
+    pub fn kill(&mut self, number: usize) {
+        if let Some(member) = self.members.get_mut(number) {
+            member.kill();
+        }
+        self.jobs.forget(number);
+    }
+
+    /// Takes in what happens until `done` holds (true) or `deadline` has come (false).
+    pub fn wait_until(
+        &mut self,
+        deadline: Instant,
+        mut done: impl FnMut(&Self) -> bool,
+    ) -> Result<bool, Stop> {
+        loop {
+            if done(self) {
+                return Ok(true);
+            }
+            if Instant::now() >= deadline {
+                return Ok(false);
+            }
+            self.step(deadline)?;
+        }
+    }
+
+    /// Takes in one message, or waits a little.
+    pub fn step(&mut self, deadline: Instant) -> Result<(), Stop> {
+        let until = deadline.min(self.next_tick);
+        let wait = until.saturating_duration_since(Instant::now());
+        match self.messages.recv_timeout(wait) {
+            Ok(message) => self.take(message)?,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(anyhow!("nobody can be heard any more").into());
+            }
+        }
+        if Instant::now() >= self.next_tick {
+            self.tick()?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, message: Message) -> Result<(), Stop> {
+        match message {
+            Message::Signal(signal) => Err(Stop::Interrupted(signal)),
+            Message::Heard {
+                guest,
+                generation,
+                heard,
+            } => {
+                let current = self
+                    .members
+                    .get(guest)
+                    .is_some_and(|member| member.generation == generation);
+                if current && let Heard::Line(line) = heard {
+                    self.hear(guest, line.ok());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn hear(&mut self, guest: usize, line: Option<Line>) {
+        let Some(member) = self.members.get_mut(guest) else {
+            return;
+        };
+        match line {
+            Some(Line::Event(event)) => {
+                member.booted.get_or_insert_with(Instant::now);
+                if member.view.apply(&event) {
+                    self.draw();
+                }
+            }
+            Some(Line::Output { id, bytes }) => self.jobs.output(guest, id, &bytes),
+            Some(Line::Exit { id, code }) => self.jobs.exit(guest, id, code),
+            None => *member.view.stray.entry("malformed".to_owned()).or_default() += 1,
+        }
+    }
+
+    fn tick(&mut self) -> Result<(), Stop> {
+        self.next_tick = Instant::now() + TICK;
+        for member in &mut self.members {
+            member.still_runs()?;
+        }
+        self.look()?;
+        self.draw();
+        Ok(())
+    }
+
+    /// Looks at the cards: rates of all VMs, and the state of external ones.
+    fn look(&mut self) -> Result<(), Stop> {
+        let Some(cards) = &self.cards else {
+            return Ok(());
+        };
+        let lanes = cards.look(self.scenario.vms.len())?;
+        let seconds = self.looked.elapsed().as_secs_f64();
+        self.looked = Instant::now();
+        for (index, lane) in lanes.iter().enumerate() {
+            let before = self.lanes.get(index).and_then(|lane| lane.bytes);
+            if let (Some(rate), Some(live)) = (
+                self.rates.get_mut(index),
+                rows::rate(before, lane.bytes, seconds),
+            ) {
+                *rate = Some(live);
+            }
+            let external = self.scenario.vms.get(index).is_some_and(|vm| vm.external);
+            if let (true, Some(member)) = (external, self.members.get_mut(index)) {
+                rows::show_external(&mut member.view, lane);
+            }
+        }
+        self.lanes = lanes;
+        Ok(())
+    }
+
+    /// Shows how all stand.
+    pub fn draw(&mut self) {
+        let rows = rows::rows(self.scenario, &self.members, &self.rates);
+        self.progress.rows(rows);
+    }
+
+    /// Starts a command in a guest.
+    pub fn exec(&mut self, guest: usize, command: &str) -> Result<Job, Stop> {
+        let member = self.members.get_mut(guest).context("no such guest")?;
+        let agent = member.agent().context("the guest does not run")?;
+        let id = agent.exec(command)?;
+        Ok(self.jobs.began(guest, id))
+    }
+
+    /// Waits for the ends of commands; those that have not ended within `limit` are cancelled.
+    pub fn finish(&mut self, jobs: &[Job], limit: Duration) -> Result<Vec<Option<Finished>>, Stop> {
+        let deadline = Instant::now() + limit;
+        self.wait_until(deadline, |session| {
+            jobs.iter().all(|job| session.jobs.ended(*job))
+        })?;
+        let mut results = Vec::new();
+        for job in jobs {
+            let result = self.jobs.take(*job);
+            let agent = self.members.get_mut(job.guest).and_then(Member::agent);
+            if let (None, Some(agent)) = (&result, agent) {
+                agent.cancel(job.id)?;
+            }
+            results.push(result);
+        }
+        Ok(results)
+    }
+
+    /// Runs one command in each of several guests at the same time.
+    pub fn exec_all(
+        &mut self,
+        commands: &[(usize, String)],
+        limit: Duration,
+    ) -> Result<Vec<Option<Finished>>, Stop> {
+        let jobs: Result<Vec<Job>, Stop> = commands
+            .iter()
+            .map(|(guest, line)| self.exec(*guest, line))
+            .collect();
+        self.finish(&jobs?, limit)
+    }
+
+    /// The number of the access-point VM.
+    pub fn access_points(&self) -> usize {
+        self.scenario.vms.len()
+    }
+
+    /// The state of a guest.
+    pub fn state(&self, guest: usize) -> State {
+        self.members
+            .get(guest)
+            .map_or(State::Stopped, |member| member.view.state)
+    }
+}
+
+impl Drop for Session<'_> {
+    /// All are asked first, so that they end at the same time.
+    fn drop(&mut self) {
+        self.members.iter_mut().for_each(Member::ask_to_end);
+        self.members.iter_mut().for_each(Member::finish);
+    }
+}
