@@ -152,3 +152,19 @@ fn byte_accesses_at_4_and_5_are_ordinary_and_elsewhere_counted() {
     assert_eq!(both[4..], 0x1122_3344_u32.to_le_bytes());
     assert_eq!(driver.device().counters().odd_accesses, 3);
 }
+
+#[test]
+fn unmasking_a_pending_cause_through_its_register_sends_a_message() {
+    let mut driver = driver();
+    driver.start_hardware();
+    driver.set_radio(None);
+    driver.write(0x00c, 0);
+    driver.write_peripheral(0x00a0_1c30, 0x80);
+    assert!(!driver.device().take_msi(), "masked");
+    driver.write(0x00c, 1 << 25);
+    assert!(driver.device().take_msi());
+    driver.write(0x00c, 0);
+    assert!(!driver.device().intx_level(), "masked again");
+    driver.write(0x00c, 1 << 25);
+    assert!(driver.device().take_msi(), "and once more");
+}
