@@ -3,6 +3,12 @@
 //! The line is level: pending and unmasked causes. Each rise is one MSI message and, while the
 //! table is enabled, one entry in it; unmasking with causes pending is a rise too, since the driver
 //! masks everything before it looks.
+//!
+//! The driver acknowledges a receive cause first and looks at the ring afterwards, but its writes are
+//! posted: the card may close a buffer after the driver looked and before the acknowledgement
+//! arrives, which would wipe out that buffer's cause. The real card covers this by a periodic
+//! interrupt; here, which has no clock, an acknowledgement does not clear a receive cause that was
+//! raised again after the message went out. At worst the driver looks once more for nothing.
 
 use airlane_dma::Memory;
 
@@ -25,6 +31,9 @@ const FH_TX_CHANNEL: u32 = 1 << 0;
 /// FH_INT: receive channel 0.
 const FH_RX_CHANNEL: u32 = 1 << 16;
 
+/// What the driver writes to INT when it wants silence rather than news.
+const EVERYTHING: u32 = u32::MAX;
+
 const TABLE_ENABLE: u32 = 1 << 31;
 const TABLE_ENTRIES: u32 = 1024;
 
@@ -36,6 +45,8 @@ pub struct Interrupts {
     rises: u64,
     table: Option<u64>,
     index: u32,
+    /// Raised after the last message had gone out: the driver may not have seen why.
+    unannounced: u32,
 }
 
 impl Interrupts {
@@ -50,6 +61,18 @@ impl Interrupts {
         }
         csr.set(csr::FH_INT, dma);
         csr.set(csr::INT, csr.get(csr::INT) | causes);
+        if !self.message_due {
+            self.unannounced |= causes;
+        }
+        self.update(csr, memory);
+    }
+
+    /// The driver has written `causes` to INT, whose rule has cleared them.
+    pub fn acknowledged(&mut self, csr: &mut Bank, memory: &mut Memory, causes: u32) {
+        let unseen = std::mem::take(&mut self.unannounced) & causes & cause::FH_RX;
+        if causes != EVERYTHING {
+            csr.set(csr::INT, csr.get(csr::INT) | unseen);
+        }
         self.update(csr, memory);
     }
 
@@ -60,6 +83,7 @@ impl Interrupts {
         if level && !self.level {
             self.write_entry(memory, pending);
             self.message_due = true;
+            self.unannounced = 0;
             self.rises += 1;
         }
         self.level = level;
@@ -137,6 +161,45 @@ mod tests {
         assert_eq!(memory.read_u32(0x1000), Ok(0x8001));
         assert_eq!(memory.read_u32(0x1004), Ok(0x8001));
         assert_eq!(memory.read_u32(0x1008), Ok(0));
+    }
+
+    #[test]
+    fn an_acknowledgement_that_crosses_a_new_cause_does_not_lose_it() {
+        let (mut line, mut csr, mut memory) = parts();
+        csr.set(csr::INT_MASK, u32::MAX);
+        line.raise(&mut csr, &mut memory, cause::FH_RX);
+        assert!(line.take_message());
+        line.raise(&mut csr, &mut memory, cause::FH_RX);
+        for (mask, message) in [(0, false), (u32::MAX, true)] {
+            csr.set(csr::INT_MASK, mask);
+            line.update(&csr, &mut memory);
+            csr.write(csr::INT, cause::FH_RX);
+            line.acknowledged(&mut csr, &mut memory, cause::FH_RX);
+            assert_eq!(line.take_message(), message);
+        }
+        assert!(!line.level(), "the second acknowledgement clears it");
+    }
+
+    #[test]
+    fn causes_before_the_message_goes_out_are_one_interrupt() {
+        let (mut line, mut csr, mut memory) = parts();
+        csr.set(csr::INT_MASK, u32::MAX);
+        for _ in 0..3 {
+            line.raise(&mut csr, &mut memory, cause::FH_RX);
+        }
+        assert!(line.take_message());
+        csr.write(csr::INT, cause::FH_RX);
+        line.acknowledged(&mut csr, &mut memory, cause::FH_RX);
+        assert!(!line.level() && !line.take_message());
+    }
+
+    #[test]
+    fn clearing_everything_clears_everything() {
+        let (mut line, mut csr, mut memory) = parts();
+        line.raise(&mut csr, &mut memory, cause::FH_RX);
+        csr.write(csr::INT, u32::MAX);
+        line.acknowledged(&mut csr, &mut memory, u32::MAX);
+        assert_eq!(csr.get(csr::INT), 0);
     }
 
     #[test]

@@ -102,7 +102,11 @@ impl Device {
 
     fn csr_written(&mut self, offset: u32, value: u32) {
         match offset {
-            csr::INT | csr::INT_MASK => self.interrupts.update(&self.csr, &mut self.memory),
+            csr::INT => {
+                self.interrupts
+                    .acknowledged(&mut self.csr, &mut self.memory, value);
+            }
+            csr::INT_MASK => self.interrupts.update(&self.csr, &mut self.memory),
             csr::RESET => self.reset_written(value),
             csr::GP_CNTRL => self.power_written(value),
             csr::EEPROM_REG => self.csr.set(offset, self.eeprom.answer(value)),
