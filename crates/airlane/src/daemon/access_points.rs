@@ -53,6 +53,7 @@ struct HwsimRadio {
     /// hwsim's hardware address, which names the radio on the virtqueue.
     hardware: MacAddr,
     id: RadioId,
+    /// Each as often as hwsim has added it: a scan adds and removes the interface's own once more.
     addresses: Vec<MacAddr>,
     channel: Option<Channel>,
 }
@@ -93,14 +94,13 @@ impl AccessPoints {
             FromHwsim::Connected => {}
             FromHwsim::Closed => self.close(port, air),
             FromHwsim::AddAddress { radio, address } => {
-                self.change_addresses(port, radio, air, |list| {
-                    if !list.contains(&address) {
-                        list.push(address);
-                    }
-                });
+                self.change_addresses(port, radio, air, |list| list.push(address));
             }
             FromHwsim::RemoveAddress { radio, address } => {
-                self.change_addresses(port, radio, air, |list| list.retain(|&a| a != address));
+                self.change_addresses(port, radio, air, |list| {
+                    let known = list.iter().position(|&known| known == address);
+                    known.map(|at| list.swap_remove(at));
+                });
             }
             FromHwsim::Frame(frame) => self.transmit(now, port, frame, air),
         }

@@ -108,7 +108,7 @@ impl RadioThread {
             self.due = self.radio.step(now);
             self.hand_out();
             self.answer_asks();
-            if !took && self.may_sleep() {
+            if !took && !self.stopped && self.may_sleep() {
                 self.sleep();
             }
         }

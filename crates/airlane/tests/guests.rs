@@ -1,0 +1,162 @@
+//! The unmodified driver, real supplicants and real access points: every scenario that `airlane run`
+//! offers, run as a user would. Needs what `cargo xtask setup --with-tshark --kernel all` sets up,
+//! so these tests are run by name: `cargo test -p airlane --test guests -- --ignored`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+struct Run {
+    out: PathBuf,
+    report: Value,
+    text: String,
+    code: Option<i32>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn run(scenario: &str, kernel: &str) -> Run {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{scenario}-{kernel}"));
+    let output = Command::new(env!("CARGO_BIN_EXE_airlane"))
+        .arg("run")
+        .arg(root().join("scenarios").join(format!("{scenario}.toml")))
+        .args(["--kernel", kernel, "--out"])
+        .arg(&out)
+        .output()
+        .expect("airlane starts");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let report = std::fs::read_to_string(out.join("report.json")).unwrap_or_default();
+    Run {
+        report: serde_json::from_str(&report).unwrap_or(Value::Null),
+        code: output.status.code(),
+        out,
+        text,
+    }
+}
+
+impl Run {
+    fn assert_passed(&self) {
+        println!("{}", self.text);
+        assert_eq!(self.code, Some(0), "see {}", self.out.display());
+        assert_eq!(self.report["passed"], true, "{:#}", self.report["checks"]);
+    }
+
+    fn vm(&self, name: &str) -> &Value {
+        let vms = self.report["vms"].as_array().expect("the report lists VMs");
+        vms.iter()
+            .find(|vm| vm["name"] == name)
+            .unwrap_or_else(|| panic!("no VM {name} in the report"))
+    }
+}
+
+fn two_networks(kernel: &str) -> Run {
+    let run = run("two-networks", kernel);
+    run.assert_passed();
+    for (name, ssid) in [("it", "corp"), ("user", "home")] {
+        let vm = run.vm(name);
+        assert_eq!(vm["driver"], "iwlwifi");
+        assert_eq!(vm["key_mgmt"], "WPA2-PSK");
+        assert_eq!(vm["ssid"], ssid);
+        assert!(
+            vm["kernel"]
+                .as_str()
+                .is_some_and(|release| release.starts_with(kernel))
+        );
+        assert_eq!(vm["ping"]["sent"], vm["ping"]["received"]);
+        for figure in ["tcp_mbps", "udp_mbps"] {
+            for way in ["tx", "rx"] {
+                assert!(vm[figure][way].as_f64().is_some_and(|mbps| mbps > 0.0));
+            }
+        }
+    }
+    assert_ne!(run.vm("it")["bssid"], run.vm("user")["bssid"]);
+    assert_ne!(run.vm("it")["mac"], run.vm("user")["mac"]);
+    run
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn two_vms_join_two_networks_with_kernel_6_1_and_the_capture_decrypts() {
+    let run = two_networks("6.1");
+    capture::assert_decrypts(&run.out.join("air.pcapng"));
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn two_vms_join_two_networks_with_kernel_6_12() {
+    two_networks("6.12");
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn a_wrong_passphrase_is_refused_and_the_neighbour_does_not_notice() {
+    run("wrong-passphrase", "6.1").assert_passed();
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn a_killed_vm_leaves_its_neighbour_and_its_place() {
+    run("vm-killed", "6.1").assert_passed();
+}
+
+mod capture {
+    use super::*;
+
+    fn tshark(capture: &Path, filter: &str, field: &str) -> Vec<String> {
+        let cache = std::env::var_os("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))
+            .expect("a home directory");
+        let setup = std::fs::read_to_string(cache.join("airlane/setup.json")).expect("a set-up");
+        let setup: Value = serde_json::from_str(&setup).expect("a valid set-up");
+        let argv = setup["tshark"]["argv"]
+            .as_array()
+            .expect("tshark is not set up: run `cargo xtask setup --with-tshark`");
+        let argv: Vec<&str> = argv.iter().filter_map(Value::as_str).collect();
+        let env = setup["tshark"]["env"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        let output = Command::new(argv[0])
+            .args(&argv[1..])
+            .envs(
+                env.iter()
+                    .filter_map(|(name, value)| Some((name, value.as_str()?))),
+            )
+            .arg("-r")
+            .arg(capture)
+            .args(["-o", "wlan.enable_decryption:TRUE"])
+            .args(["-o", "uat:80211_keys:\"wpa-pwd\",\"corporate secret:corp\""])
+            .args(["-o", "uat:80211_keys:\"wpa-pwd\",\"home sweet home:home\""])
+            .args(["-Y", filter, "-T", "fields", "-e", field])
+            .output()
+            .expect("tshark starts");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// tshark decrypts the data of both networks and finds no malformed frame.
+    pub fn assert_decrypts(capture: &Path) {
+        let malformed = tshark(capture, "_ws.malformed", "frame.number");
+        assert_eq!(malformed, Vec::<String>::new(), "malformed frames");
+        let protected = tshark(capture, "wlan.fc.protected == 1", "frame.number").len();
+        let sources = tshark(capture, "wlan.fc.protected == 1 && ip", "ip.src");
+        println!(
+            "{} of {protected} protected frames decrypt to IP",
+            sources.len()
+        );
+        for subnet in ["192.168.1.", "192.168.2."] {
+            let seen = sources.iter().any(|source| source.starts_with(subnet));
+            assert!(seen, "no decrypted frame of {subnet}0/24");
+        }
+    }
+}
