@@ -15,8 +15,7 @@ test: lint ## all tests: units, stories in virtual time, guests
 	@xtask/bootstrap
 	$(CARGO) xtask setup --with-tshark --kernel all
 	$(CARGO) test --workspace
-	$(CARGO) build --release -p airlane
-	$(CARGO) test -p airlane --test guests -- --ignored --test-threads=1 --nocapture
+	$(CARGO) test --release -p airlane --test guests -- --ignored --test-threads=1 --nocapture
 
 check: lint ## the quick subset for daily work: format, lints, units, stories
 	$(CARGO) test --workspace

@@ -130,8 +130,14 @@ mod capture {
             .arg("-r")
             .arg(capture)
             .args(["-o", "wlan.enable_decryption:TRUE"])
-            .args(["-o", "uat:80211_keys:\"wpa-pwd\",\"corporate secret:corp\""])
-            .args(["-o", "uat:80211_keys:\"wpa-pwd\",\"home sweet home:home\""])
+            .args([
+                "-o",
+                "uat:80211_keys:\"wpa-pwd\",\"corp needs this one:corp\"",
+            ])
+            .args([
+                "-o",
+                "uat:80211_keys:\"wpa-pwd\",\"home has another one:home\"",
+            ])
             .args(["-Y", filter, "-T", "fields", "-e", field])
             .output()
             .expect("tshark starts");
