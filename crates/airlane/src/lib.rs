@@ -6,8 +6,20 @@
 
 pub mod cli;
 pub mod daemon;
+#[allow(
+    clippy::disallowed_methods,
+    reason = "time-outs of real processes need the real clock"
+)]
 pub mod doctor;
+#[allow(
+    clippy::disallowed_methods,
+    reason = "time-outs of real processes need the real clock"
+)]
 pub mod guest;
+#[allow(
+    clippy::disallowed_methods,
+    reason = "time-outs of real processes need the real clock"
+)]
 pub mod run;
 pub mod scenario;
 pub mod setup;

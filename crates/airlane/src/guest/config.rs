@@ -35,14 +35,31 @@ pub fn access_points(scenario: &Scenario) -> Vec<File> {
     let mut files = Vec::new();
     for (index, ap) in scenario.access_points.iter().enumerate() {
         conf += &format!(
-            "AP{index}_NAME={}\nAP{index}_MAC={}\nAP{index}_ADDRESS={}\n",
-            ap.name, ap.bssid, ap.subnet
+            "AP{index}_NAME={}\nAP{index}_MAC={}\nAP{index}_ADDRESS={}\nAP{index}_LEASES=\"{}\"\n",
+            ap.name,
+            ap.bssid,
+            ap.subnet,
+            leases(scenario, index)
         );
         let content = hostapd(&scenario.air.country, index, ap);
         files.push(file(&format!("etc/airlane/hostapd{index}.conf"), content));
     }
     files.push(file("etc/airlane/vm.conf", conf));
     files
+}
+
+/// `MAC=ADDRESS` of each VM in a network: a known VM gets its address without the address server's
+/// two seconds of looking for another owner.
+fn leases(scenario: &Scenario, network: usize) -> String {
+    let Some(ap) = scenario.access_points.get(network) else {
+        return String::new();
+    };
+    let [a, b, c, _] = ap.subnet.address.octets();
+    let members = scenario.vms.iter().filter(|vm| vm.joins == network);
+    let leases = members
+        .zip(100..=199)
+        .map(|(vm, last)| format!("{}={a}.{b}.{c}.{last}", vm.mac));
+    leases.collect::<Vec<_>>().join(" ")
 }
 
 fn file(path: &str, content: String) -> File {
@@ -119,6 +136,10 @@ mod tests {
     fn the_access_point_vm_gets_one_hostapd_file_for_each_radio() {
         let files = access_points(&scenario());
         let vm = content(&files, "etc/airlane/vm.conf");
+        assert!(
+            vm.contains("AP0_LEASES=\"02:00:00:00:00:01=192.168.1.100\"\n"),
+            "{vm}"
+        );
         assert!(
             vm.contains("RADIOS=2") && vm.contains("AP1_ADDRESS=192.168.2.1/24"),
             "{vm}"

@@ -143,6 +143,7 @@ impl View {
     /// The process has ended.
     pub fn stopped(&mut self) {
         self.state = State::Stopped;
+        (self.bssid, self.ip, self.gateway) = (None, None, None);
     }
 
     /// Moves along a legal edge; any other is counted as stray.

@@ -2,10 +2,10 @@
 //! in the report's.
 
 use super::report::Counters;
-use airlane_iwl::{Model, microcode};
 use crate::daemon::{Daemon, DaemonConfig, DaemonStatus, Site, VmCard};
 use crate::scenario::{self, ACCESS_POINT_VM, Scenario};
 use airlane_air::{AirConfig, PathLoss, Position};
+use airlane_iwl::{Model, microcode};
 use airlane_wlan::Dbm;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};

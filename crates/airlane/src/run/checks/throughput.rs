@@ -116,10 +116,10 @@ fn show(session: &mut Session, vm: usize, to_vm: bool, result: &Result<Outcome, 
         .get(vm)
         .is_some_and(|lane| lane.bytes.is_some());
     if let (Some(rate), Ok(outcome), false) = (session.rates.get_mut(vm), result, counted) {
-        *rate = Some(if to_vm {
-            (0.0, outcome.mbps)
-        } else {
-            (outcome.mbps, 0.0)
+        let (up, down) = rate.unwrap_or_default();
+        *rate = Some(match to_vm {
+            true => (up, outcome.mbps),
+            false => (outcome.mbps, down),
         });
     }
     session.draw();

@@ -1,0 +1,105 @@
+//! The program as a user calls it, where no guest is needed: exit codes, and that bad input starts
+//! nothing.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the program with an empty cache, so that nothing is set up.
+fn airlane(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_airlane"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("XDG_CACHE_HOME", folder.join("cache"))
+        .output()
+        .expect("airlane starts")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const VALID: &str =
+    "[[access_point]]\nname='a'\nchannel=36\naddress='10.0.0.1/24'\n[[vm]]\nname='it'\n";
+
+#[test]
+fn a_bad_scenario_is_one_error_with_file_line_and_remedy_and_starts_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bad.toml"), VALID.replace("36", "37")).unwrap();
+    for command in ["run", "check"] {
+        let output = airlane(folder.path(), &[command, "bad.toml"]);
+        assert_eq!(output.status.code(), Some(2));
+        let error = stderr(&output);
+        assert!(
+            error.starts_with("airlane: bad.toml:3: 37 is not a 20 MHz channel\n"),
+            "{error}"
+        );
+        assert_eq!(error.matches("remedy").count(), 1, "{error}");
+        assert!(output.stdout.is_empty());
+    }
+    let left = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 1, "only the scenario itself lies there");
+}
+
+#[test]
+fn a_good_scenario_without_setup_says_what_to_run() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("good.toml"), VALID).unwrap();
+    assert_eq!(
+        airlane(folder.path(), &["check", "good.toml"])
+            .status
+            .code(),
+        Some(0)
+    );
+    let output = airlane(folder.path(), &["run", "good.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("make setup"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn doctor_tells_what_is_missing_and_how_to_get_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = airlane(folder.path(), &["doctor", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["ok"], false);
+    let setup = &report["findings"][0];
+    assert_eq!(
+        (&setup["name"], &setup["ok"]),
+        (&"setup".into(), &false.into())
+    );
+    assert!(setup["remedy"].as_str().unwrap().contains("make setup"));
+    let text = airlane(folder.path(), &["doctor"]).stdout;
+    let text = String::from_utf8_lossy(&text);
+    assert!(
+        text.starts_with("missing  setup") && !text.contains('\x1b'),
+        "{text}"
+    );
+}
+
+#[test]
+fn unknown_arguments_are_bad_input() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(airlane(folder.path(), &["fly"]).status.code(), Some(2));
+    let help = airlane(folder.path(), &["--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&help.stdout).contains("Examples:"));
+}
+
+#[test]
+fn the_scenarios_that_are_shipped_are_valid() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let files: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert!(files.len() >= 4, "{files:?}");
+    for file in files {
+        let output = airlane(&folder, &["check", file.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+}
