@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench setup lint clean
 CARGO ?= cargo
-AIRLANE = $(CARGO) run --quiet --release -p airlane --
+AIRLANE = $(CARGO) run --release -p airlane --
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
