@@ -56,6 +56,7 @@ pub struct RadioThread {
     asks: Control<Ask>,
     wake: EventFd,
     lag: Micros,
+    hwsim_ring_full: u64,
     due: Option<Micros>,
     stopped: bool,
 }
@@ -90,6 +91,7 @@ impl RadioThread {
             asks,
             wake,
             lag: Micros(0),
+            hwsim_ring_full: 0,
             due: None,
             stopped: false,
         }
@@ -156,7 +158,7 @@ impl RadioThread {
         while let Some((port, message)) = self.radio.next_for_hwsim() {
             if let Some(ends) = self.hwsim.get_mut(port) {
                 // A full ring means an access-point VM that does not run: it misses the frame.
-                let _ = ends.to_vm.push(message);
+                self.hwsim_ring_full += u64::from(ends.to_vm.push(message).is_err());
             }
         }
     }
@@ -203,7 +205,10 @@ impl RadioThread {
 
     fn status(&self) -> RadioStatus {
         let dropped = self.lanes.iter().map(|lane| (lane.ends.vm, lane.dropped));
-        RadioStatus::of(&self.radio, self.clock.now(), self.lag, dropped)
+        let mut status = RadioStatus::of(&self.radio, self.clock.now(), self.lag, dropped);
+        let full = ("hwsim_ring_full".to_owned(), self.hwsim_ring_full);
+        status.counters.extend([full]);
+        status
     }
 }
 
