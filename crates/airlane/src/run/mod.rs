@@ -70,8 +70,8 @@ pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ende
     let began = Instant::now();
     let result = go(&mut session, &mut findings, kernel, options.hold);
     let seconds = began.elapsed().as_secs_f64();
-    checks::consoles(&mut session, &mut findings);
     let stop = result.err();
+    checks::consoles(&mut session, &mut findings, stop.is_none());
     if stop.is_some() {
         findings.add_missing(scenario);
     }
