@@ -83,7 +83,7 @@ pub struct Nic {
     dwrr: [Dwrr; 4],
     vm_counters: [VmCounters; MAX_VMS],
     serial: u64,
-    events: VecDeque<(VmId, Event)>,
+    pub(crate) events: VecDeque<(VmId, Event)>,
 }
 
 impl Nic {

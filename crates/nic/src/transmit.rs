@@ -274,16 +274,16 @@ impl Nic {
 
     /// Gives every report that no older frame of its queue holds back, then the flushes that are done.
     pub(crate) fn give_reports(&mut self, vm: VmId) {
-        let Some(vmac) = self.vmac_mut(vm) else {
+        let Self { vmacs, events, .. } = self;
+        let Some(vmac) = vmacs.get_mut(vm.index()).and_then(Option::as_deref_mut) else {
             return;
         };
-        let mut events = Vec::new();
         let mut held = [false; 256];
         vmac.outstanding.retain(|entry| {
             let hold = held.get_mut(usize::from(entry.queue));
             match (&entry.stage, hold) {
                 (Stage::Ended(report), Some(false)) => {
-                    events.push(Event::Transmitted(entry.tag, *report));
+                    events.push_back((vm, Event::Transmitted(entry.tag, *report)));
                     false
                 }
                 (_, Some(hold)) => {
@@ -293,10 +293,7 @@ impl Nic {
                 (_, None) => true,
             }
         });
-        finish_flushes(vmac, &mut events);
-        for event in events {
-            self.emit(vm, event);
-        }
+        finish_flushes(vm, vmac, events);
     }
 
     /// Drops all frames of these queues; answers when those on the air have ended.
@@ -403,7 +400,10 @@ fn tokens_in(vmac: &Vmac, mask: u32) -> Vec<u64> {
 }
 
 /// The flushes that wait for nothing any more: first the reports on what they took, then the answer.
-fn finish_flushes(vmac: &mut Vmac, events: &mut Vec<Event>) {
+fn finish_flushes(vm: VmId, vmac: &mut Vmac, events: &mut VecDeque<(VmId, Event)>) {
+    if vmac.flushes.is_empty() {
+        return;
+    }
     let outstanding = &vmac.outstanding;
     let (done, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut vmac.flushes)
         .into_iter()
@@ -415,8 +415,9 @@ fn finish_flushes(vmac: &mut Vmac, events: &mut Vec<Event>) {
     vmac.flushes = waiting;
     for flush in done {
         for (tag, report) in flush.taken {
-            events.push(Event::Transmitted(tag, report));
+            events.push_back((vm, Event::Transmitted(tag, report)));
         }
-        events.push(Event::Done(flush.tag, airlane_wlan::Reply::Ok));
+        let done = Event::Done(flush.tag, airlane_wlan::Reply::Ok);
+        events.push_back((vm, done));
     }
 }
