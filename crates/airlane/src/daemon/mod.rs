@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender as Asks, channel, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use airlane_air::{AirConfig, Position, RadioConfig};
 use airlane_iwl::{Identity, Model};
@@ -122,10 +122,7 @@ impl Daemon {
         let sites = AccessPoints::new(config.access_point_vms.clone());
         let mut radio = Radio::new(config.air, card, sites);
         if let Some(path) = &config.capture {
-            let epoch = SystemTime::now()
-                .duration_since(SystemTime::UNIX_EPOCH)
-                .unwrap_or(Duration::ZERO);
-            let (tap, capture) = Capture::create(path, epoch)?;
+            let (tap, capture) = Capture::create(path, clock.epoch())?;
             radio.air_mut().set_tap(Box::new(tap));
             daemon.capture = Some(capture);
         }
