@@ -16,6 +16,9 @@ use airlane_wlan::{
 };
 use arrayvec::ArrayVec;
 
+/// Frame control: power management (IEEE 802.11-2020 9.2.4.1.7).
+const POWER_MANAGEMENT: u16 = 0x1000;
+
 /// Radios that one access-point VM may have.
 pub const MAX_RADIOS: usize = 16;
 
@@ -62,6 +65,7 @@ struct HwsimRadio {
 struct Pending {
     port: usize,
     radio: MacAddr,
+    receiver: MacAddr,
     cookie: u64,
     flags: u32,
     tx_info: TxInfo,
@@ -173,6 +177,7 @@ impl AccessPoints {
             Pending {
                 port,
                 radio: frame.radio,
+                receiver: header.receiver,
                 cookie: frame.cookie,
                 flags: frame.flags,
                 tx_info: frame.tx_info,
@@ -180,6 +185,28 @@ impl AccessPoints {
             },
         );
         air.transmit(now, id, transmission(token, frame, &header));
+    }
+
+    /// A station tells one of these radios that it sleeps: what waits for it goes back at once, not
+    /// acknowledged, and mac80211 keeps it. Were it tried in vain and given up frame by frame, the
+    /// station would wake in the middle of it, get the rest first, and drop as replayed (IEEE
+    /// 802.11-2020 12.5.3.4.4) what the access point kept. Cards filter in the same way.
+    pub fn hold_for_sleeper(&mut self, now: Micros, event: &AirEvent, air: &mut Air) {
+        let AirEvent::Received { radio, frame, .. } = event else {
+            return;
+        };
+        let Some(sleeper) = Header::parse(frame)
+            .ok()
+            .and_then(|header| sleeper(&header))
+        else {
+            return;
+        };
+        let pending = &self.pending;
+        let waits = |token| {
+            let frame = pending.get(&token);
+            frame.is_some_and(|frame| frame.receiver == sleeper)
+        };
+        air.cancel(now, *radio, waits);
     }
 
     /// What the air says to one of these radios, as a message for its VM.
@@ -223,6 +250,14 @@ impl AccessPoints {
             }
         }
     }
+}
+
+/// Who says with this frame that it sleeps. Null frames only: what a station sends in its sleep says
+/// nothing new, and asks for what waits when it is a PS-Poll.
+fn sleeper(header: &Header) -> Option<MacAddr> {
+    let null = header.is_data() && !header.has_payload();
+    let sleeps = null && header.control & POWER_MANAGEMENT != 0;
+    header.transmitter.filter(|_| sleeps)
 }
 
 impl HwsimRadio {

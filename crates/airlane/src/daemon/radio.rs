@@ -76,8 +76,10 @@ impl Radio {
             any = true;
             if radio_of(&event) == self.card {
                 self.nic.air_event(now, event, &mut self.air);
-            } else if let Some(message) = self.access_points.air_event(event) {
-                self.to_hwsim.push_back(message);
+            } else {
+                self.access_points
+                    .hold_for_sleeper(now, &event, &mut self.air);
+                self.to_hwsim.extend(self.access_points.air_event(event));
             }
         }
         any
