@@ -86,6 +86,11 @@ impl Scheduler {
         Some(self.queues.iter().position(is_command)? as u8)
     }
 
+    /// True when no active queue has an entry that was not fetched.
+    pub fn is_idle(&self) -> bool {
+        !self.queues.iter().any(Queue::has_work)
+    }
+
     /// The next data queue with work that `may` fetch; each in turn.
     pub fn next_queue(&mut self, may: impl Fn(u8, &Queue) -> bool) -> Option<u8> {
         for step in 0..QUEUES {

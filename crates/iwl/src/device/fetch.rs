@@ -25,7 +25,12 @@ impl Device {
         if !self.is_up() || self.rx.waiting() >= MAX_WAITING {
             return None;
         }
-        let request = self.fetch_command().or_else(|| self.fetch_frame());
+        // Asked after every event, and mostly in vain: that must be cheap.
+        let request = if self.scheduler.is_idle() {
+            None
+        } else {
+            self.fetch_command().or_else(|| self.fetch_frame())
+        };
         self.deliver();
         request
     }
