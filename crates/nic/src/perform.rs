@@ -19,15 +19,18 @@ const ANNOUNCE_RETRIES: u8 = 4;
 impl Nic {
     /// Where the radio ought to be, and when to ask again.
     pub(crate) fn wishes(&mut self, now: Micros) -> (Wishes, Option<Micros>) {
-        let joining = self
-            .active()
-            .filter_map(|(_, vmac)| vmac.joining_until(now));
-        let joining = joining.min();
         let mut wishes = Wishes {
             homes: self.homes(),
             idle: self.active().find_map(|(_, vmac)| vmac.channel()),
             scan: None,
         };
+        if self.sweep.is_none() {
+            return (wishes, None);
+        }
+        let joining = self
+            .active()
+            .filter_map(|(_, vmac)| vmac.joining_until(now));
+        let joining = joining.min();
         self.complete_sweep();
         let at_stop = self.schedule.scanning();
         let Some(sweep) = self.sweep.as_mut() else {

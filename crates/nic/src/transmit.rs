@@ -61,31 +61,39 @@ impl Nic {
             return;
         }
         for category in AccessCategory::ALL.into_iter().rev() {
-            while air.queued(self.radio, category) < self.config.air_depth {
-                let wants = self.wanting(category);
+            let mut wants = self.wanting(category);
+            while wants != 0 && air.queued(self.radio, category) < self.config.air_depth {
                 let picked = self.dwrr_mut(category).and_then(|dwrr| dwrr.pick(wants));
                 let Some(vm) = picked else {
                     break;
                 };
                 self.launch(now, vm, category, air);
+                // A launch empties no other vMAC's queue.
+                if !self.wants(vm, category) {
+                    wants &= !(1u16 << vm.index());
+                }
             }
         }
     }
 
     /// Bit n: VM n has a frame of this category for the present channel.
     fn wanting(&self, category: AccessCategory) -> u16 {
-        let here = self.schedule.here();
-        let wants = |vmac: &Vmac| {
-            let waits = vmac.queue(category).is_some_and(|queue| !queue.is_empty());
-            waits && vmac.channel().is_none_or(|channel| same(here, channel))
-        };
         let mut mask = 0;
-        for (vm, vmac) in self.active() {
-            if wants(vmac) {
+        for vm in VmId::all() {
+            if self.wants(vm, category) {
                 mask |= 1u16 << vm.index();
             }
         }
         mask
+    }
+
+    fn wants(&self, vm: VmId, category: AccessCategory) -> bool {
+        let Some(vmac) = self.vmac(vm) else {
+            return false;
+        };
+        let waits = vmac.queue(category).is_some_and(|queue| !queue.is_empty());
+        let here = self.schedule.here();
+        waits && vmac.channel().is_none_or(|channel| same(here, channel))
     }
 
     fn launch<M: Medium>(&mut self, now: Micros, vm: VmId, category: AccessCategory, air: &mut M) {
