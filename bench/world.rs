@@ -147,8 +147,8 @@ impl Lane {
     /// The lane's thread asks the card until it has nothing more.
     fn ask(&mut self, probe: &impl Probe) {
         while let Some(request) = probe.stage(Fetch, || self.driver.device().next_request()) {
-            let pushed = probe.stage(Ring, || self.to_radio.push(request));
-            assert!(pushed.is_ok(), "the ring has room");
+            let pushed = probe.stage(Ring, || self.to_radio.push(request).is_ok());
+            assert!(pushed, "the ring has room");
         }
     }
 
