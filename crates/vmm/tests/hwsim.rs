@@ -342,3 +342,22 @@ fn a_guest_that_reboots_and_a_front_end_that_returns_are_served_again() {
     }
     assert_eq!(bench.server.counters().connections, 2);
 }
+
+#[test]
+fn a_malformed_message_closes_the_connection_and_the_next_front_end_is_served() {
+    let mut bench = bench("malformed", 64);
+    for round in 1..=2 {
+        let guest = Guest::new();
+        let mut tx = Queue::new(0x1_0000);
+        let rx = Queue::new(0x8_0000);
+        let _frontend = connect(&bench.path, &guest, [&tx, &rx]);
+        // A FRAME without any attribute.
+        tx.send(
+            &guest,
+            &[20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0],
+        );
+        assert!(matches!(bench.next(), FromHwsim::Connected));
+        assert!(matches!(bench.next(), FromHwsim::Closed));
+        assert_eq!(bench.server.counters().malformed, round);
+    }
+}

@@ -46,6 +46,8 @@ pub struct Backend {
     /// Statuses of frames that the medium refused, for the next event: not within the guest's notification.
     refused: VecDeque<ToHwsim>,
     started: bool,
+    /// The guest breaks the protocol: its connection is to be closed.
+    broken: bool,
     /// What happened so far.
     pub counters: HwsimCounters,
 }
@@ -63,6 +65,7 @@ impl Backend {
             control: VecDeque::with_capacity(CONTROL),
             refused: VecDeque::new(),
             started: false,
+            broken: false,
             counters: HwsimCounters::default(),
         }
     }
@@ -93,6 +96,7 @@ impl Backend {
     pub fn disconnected(&mut self) {
         self.stopped();
         self.memory = None;
+        self.broken = false;
     }
 
     /// The guest's memory has changed.
@@ -212,7 +216,17 @@ impl Backend {
 
     fn malformed(&mut self, error: CodecError) {
         self.counters.malformed += 1;
-        tracing::debug!(%error, "hwsim message of a guest");
+        if error.breaks_protocol() {
+            tracing::warn!(%error, "malformed hwsim message, the connection is closed");
+            self.broken = true;
+        } else {
+            tracing::debug!(%error, "hwsim message that no medium serves");
+        }
+    }
+
+    /// True once the guest has broken the protocol.
+    pub fn is_broken(&self) -> bool {
+        self.broken
     }
 
     fn frame(&mut self, frame: HwsimFrame) {

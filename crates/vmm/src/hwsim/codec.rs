@@ -98,6 +98,21 @@ pub enum CodecError {
     Room,
 }
 
+impl CodecError {
+    /// True for what no working driver sends; false for what is well formed and not served.
+    pub fn breaks_protocol(self) -> bool {
+        match self {
+            Self::Length { .. }
+            | Self::Short(_)
+            | Self::Trailing(_)
+            | Self::AttributeLength { .. }
+            | Self::Value { .. }
+            | Self::Missing(_) => true,
+            Self::Command(_) | Self::Channel(_) | Self::FrameLength(_) | Self::Room => false,
+        }
+    }
+}
+
 /// What a guest sends, borrowed from its message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FromGuest<'a> {

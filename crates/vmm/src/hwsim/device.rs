@@ -9,7 +9,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
-use vhost_user_backend::{VhostUserBackend, VringMutex};
+use vhost_user_backend::{ShutdownHandle, VhostUserBackend, VringMutex};
 use virtio_bindings::virtio_config::VIRTIO_F_VERSION_1;
 use virtio_bindings::virtio_ring::{VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRECT_DESC};
 use vmm_sys_util::epoll::EventSet;
@@ -31,6 +31,7 @@ pub const WAKE: u16 = QUEUES as u16 + 1;
 pub struct Device {
     backend: Mutex<Backend>,
     wake: EventFd,
+    connection: Mutex<Option<ShutdownHandle>>,
 }
 
 impl Device {
@@ -39,6 +40,23 @@ impl Device {
         Self {
             backend: Mutex::new(backend),
             wake,
+            connection: Mutex::new(None),
+        }
+    }
+
+    /// The connection that is being served from now on, if any.
+    pub fn set_connection(&self, handle: Option<ShutdownHandle>) {
+        *self
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = handle;
+    }
+
+    /// Ends the connection that is being served.
+    pub fn end_connection(&self) {
+        let connection = self.connection.lock();
+        if let Some(handle) = connection.unwrap_or_else(PoisonError::into_inner).as_ref() {
+            handle.shutdown();
         }
     }
 
@@ -110,6 +128,11 @@ impl VhostUserBackend for Device {
             backend.started();
         }
         backend.exchange((usize::from(event) == TX).then_some(tx), rx);
+        let broken = backend.is_broken();
+        drop(backend);
+        if broken {
+            self.end_connection();
+        }
         Ok(())
     }
 }

@@ -3,14 +3,14 @@
 
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::thread::JoinHandle;
 
 use airlane_lane::ring::{Receiver, Sender};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use vhost::vhost_user::Listener;
-use vhost_user_backend::{ShutdownHandle, VhostUserDaemon};
+use vhost_user_backend::VhostUserDaemon;
 use vm_memory::{GuestMemoryAtomic, GuestMemoryMmap};
 use vmm_sys_util::epoll::EventSet;
 use vmm_sys_util::eventfd::EventFd;
@@ -36,8 +36,6 @@ pub enum HwsimError {
 struct Shared {
     device: Arc<Device>,
     stop: EventFd,
-    /// Ends the connection that is being served.
-    connection: Mutex<Option<ShutdownHandle>>,
 }
 
 /// A running server. Dropping it ends its connection and its threads, and removes the socket.
@@ -59,7 +57,6 @@ pub fn serve_hwsim(
     let shared = Arc::new(Shared {
         device: Arc::new(Device::new(backend, wake)),
         stop: EventFd::new(libc::EFD_NONBLOCK | libc::EFD_CLOEXEC).map_err(HwsimError::Start)?,
-        connection: Mutex::new(None),
     });
     let mine = Arc::clone(&shared);
     let thread = std::thread::Builder::new()
@@ -82,7 +79,7 @@ impl HwsimServer {
 impl Drop for HwsimServer {
     fn drop(&mut self) {
         let _ = self.shared.stop.write(1);
-        self.shared.end_connection();
+        self.shared.device.end_connection();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -92,12 +89,6 @@ impl Drop for HwsimServer {
 impl Shared {
     fn backend(&self) -> MutexGuard<'_, Backend> {
         self.device.backend()
-    }
-
-    fn end_connection(&self) {
-        if let Some(connection) = lock(&self.connection).as_ref() {
-            connection.shutdown();
-        }
     }
 
     fn run(&self, socket: &Socket) {
@@ -142,7 +133,7 @@ impl Shared {
         if let Err(error) = self.connection(socket) {
             tracing::warn!(%error, "vhost-user connection");
         }
-        *lock(&self.connection) = None;
+        self.device.set_connection(None);
         self.backend().disconnected();
     }
 
@@ -158,9 +149,9 @@ impl Shared {
                 .map_err(vhost_user_backend::Error::StartDaemon)?;
         }
         daemon.start(&mut Listener::from(listener))?;
-        *lock(&self.connection) = daemon.shutdown_handle();
+        self.device.set_connection(daemon.shutdown_handle());
         if self.stopping() {
-            self.end_connection();
+            self.device.end_connection();
         }
         let ended = daemon.wait();
         match ended {
@@ -185,9 +176,4 @@ enum Woken {
     Client,
     Medium,
     Stop,
-}
-
-/// A thread that died while it held the lock does not take the others with it.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
