@@ -45,6 +45,8 @@ pub struct VmCounters {
     pub offered: u64,
     /// Sent, and acknowledged where that was asked.
     pub sent: u64,
+    /// Bytes of those, MAC header and cipher included, FCS not.
+    pub sent_bytes: u64,
     /// Given up without an acknowledgement.
     pub failed: u64,
     /// Dropped before the air, by reason in the order of [`DropReason::ALL`].
@@ -57,6 +59,8 @@ pub struct VmCounters {
     pub airtime: Micros,
     /// Frames delivered to the VM.
     pub received: u64,
+    /// Bytes of those, MAC header and cipher included, FCS not.
+    pub received_bytes: u64,
     /// Of those, decrypted by the NIC.
     pub decrypted: u64,
     /// Of those, with a wrong message integrity code.

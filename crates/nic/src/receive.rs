@@ -153,6 +153,7 @@ impl Nic {
         self.counters.delivered += 1;
         self.count(vm, |counters| {
             counters.received += 1;
+            counters.received_bytes += frame.len() as u64;
             counters.decrypted += u64::from(cipher == RxCipher::Ccmp);
             counters.undecryptable += u64::from(cipher == RxCipher::CcmpBad);
         });

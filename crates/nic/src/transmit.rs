@@ -260,7 +260,10 @@ impl Nic {
         self.count(vm, |counters| {
             counters.queued = counters.queued.saturating_sub(1);
             match status {
-                TxStatus::Success => counters.sent += 1,
+                TxStatus::Success => {
+                    counters.sent += 1;
+                    counters.sent_bytes += prepared.frame.len() as u64;
+                }
                 TxStatus::NoAck => counters.failed += 1,
                 _ => counters.drop_frame(DropReason::Flushed),
             }

@@ -62,7 +62,8 @@ pub fn transport(counters: &airlane_vmm::Counters) -> Named {
 /// Counters of a vMAC.
 pub fn vmac(counters: &VmCounters) -> BTreeMap<String, u64> {
     let mut named = named!(counters;
-        offered, sent, failed, queued, retries, received, decrypted, undecryptable,
+        offered, sent, sent_bytes, failed, queued, retries, received, received_bytes, decrypted,
+        undecryptable,
     );
     named.push(("airtime_us", counters.airtime.0));
     let named = named

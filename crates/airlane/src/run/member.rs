@@ -160,15 +160,14 @@ impl Member {
 
     /// This guest's trouble, with the last lines of its console.
     pub fn trouble(&self, what: &str) -> Stop {
-        let log = self
-            .consoles
-            .last()
-            .map(|path| console::read(path))
-            .unwrap_or_default();
-        let console = console::tail(&log, TAIL);
+        let log = self.consoles.last().map(|path| console::read(path));
+        let tail = |log: String| {
+            let lines = console::tail(&log, TAIL).into_iter();
+            lines.map(printable).collect()
+        };
         Stop::Guest {
             message: format!("the VM `{}` {what}", self.name),
-            console: console.into_iter().map(printable).collect(),
+            console: log.map(tail),
         }
     }
 }

@@ -11,15 +11,18 @@ pub enum Stop {
     Guest {
         /// Which, and what.
         message: String,
-        /// The last lines of its console.
-        console: Vec<String>,
+        /// The last lines of its console; none for a VM that we did not start.
+        console: Option<Vec<String>>,
     },
     /// Our side.
     #[error("{0:#}")]
     Ours(#[from] anyhow::Error),
 }
 
-fn last_lines(lines: &[String]) -> String {
+fn last_lines(lines: &Option<Vec<String>>) -> String {
+    let Some(lines) = lines else {
+        return String::new();
+    };
     if lines.is_empty() {
         return "\n  its console is empty".to_owned();
     }
