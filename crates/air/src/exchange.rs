@@ -320,6 +320,7 @@ impl Air {
         let Some(exchange) = radio.exchange.take() else {
             return;
         };
+        let tuned = radio.tuned.map(|(_, channel)| channel.primary());
         let queue = radio.queue_mut(exchange.category);
         let edca = queue.adopt_head();
         let Some(head) = queue.pending.front_mut() else {
@@ -329,11 +330,21 @@ impl Air {
         if exchange.phase == Phase::AwaitCts {
             head.rts_failures = head.rts_failures.saturating_add(1);
         }
-        let exhausted = head.exhausted();
-        queue.back_off(!exhausted, &edca, &mut self.rng);
-        if exhausted && let Some(pending) = queue.pending.pop_front() {
+        let outcome = match (
+            head.exhausted(),
+            tuned == Some(head.transmission.channel.primary()),
+        ) {
+            (true, _) => Some(Outcome::NoAck),
+            // Tuned away meanwhile: kept, it would hold up all that comes behind it.
+            (false, false) => Some(Outcome::Cancelled),
+            (false, true) => None,
+        };
+        queue.back_off(outcome.is_none(), &edca, &mut self.rng);
+        if let Some(outcome) = outcome
+            && let Some(pending) = queue.pending.pop_front()
+        {
             queue.adopt_head();
-            self.report(id, &pending, Outcome::NoAck, None);
+            self.report(id, &pending, outcome, None);
         }
         self.rejoin(id);
     }

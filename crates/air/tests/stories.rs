@@ -409,6 +409,18 @@ fn a_frame_for_another_channel_waits_until_its_radio_is_there() {
 }
 
 #[test]
+fn a_frame_whose_radio_leaves_in_mid_exchange_holds_up_nothing() {
+    let (mut air, station, access_point) = pair();
+    air.transmit(Micros(0), station, frame(1));
+    air.step(Micros(60));
+    air.tune(Micros(60), station, Some(ghz2()));
+    air.cancel(Micros(60), station, |_| true);
+    assert_eq!(outcomes(&drain(&mut air)), [(1, Outcome::Cancelled, 1)]);
+    assert_eq!(air.queued(station, AccessCategory::BestEffort), 0);
+    assert_conserved(&air, &[station, access_point]);
+}
+
+#[test]
 fn who_tunes_in_amid_a_frame_does_not_hear_it() {
     let (mut air, station, access_point) = pair();
     air.tune(Micros(0), access_point, None);

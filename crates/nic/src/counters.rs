@@ -103,6 +103,8 @@ pub struct Counters {
     pub unheard_announcements: u64,
     /// Probe requests sent.
     pub probes: u64,
+    /// Probe requests left out since too many wait already.
+    pub probes_skipped: u64,
     /// Changes of channel.
     pub tunes: u64,
     /// Ends of transmissions whose vMAC was reset meanwhile.

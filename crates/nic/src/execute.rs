@@ -2,7 +2,8 @@
 
 use airlane_lane::VmId;
 use airlane_wlan::{
-    Command, Configuration, Dbm, Event, MacAddr, Micros, Refusal, Reply, Request, Tag,
+    Command, Configuration, Dbm, EdcaParameters, Event, MacAddr, Micros, Refusal, Reply, Request,
+    Tag,
 };
 
 use crate::medium::Medium;
@@ -130,7 +131,7 @@ impl Nic {
             }
             Command::Statistics { clear } => return Ok(statistics(vmac, clear)),
             Command::Timing(timing) => vmac.timing = timing,
-            Command::Edca(parameters) => vmac.edca = parameters,
+            Command::Edca(parameters) => vmac.edca = parameters.map(bounded),
             Command::TxPower(power) => vmac.tx_power = Some(Dbm(f32::from(power) / 2.0)),
             Command::SwitchChannel(switch) => {
                 vmac.switch = Some((now + switch.after, switch.channel));
@@ -170,4 +171,33 @@ fn statistics(vmac: &mut Vmac, clear: bool) -> Reply {
         vmac.statistics = airlane_wlan::Statistics::default();
     }
     Reply::Statistics(Box::new(report))
+}
+
+/// Within what the standard allows (IEEE 802.11-2020 9.4.2.28; OFDM's CWmax): all vMACs contend through one
+/// radio, and a window of one VM's choice delays every VM.
+fn bounded(asked: EdcaParameters) -> EdcaParameters {
+    EdcaParameters {
+        cw_min: asked.cw_min.min(1023),
+        cw_max: asked.cw_max.min(1023),
+        aifsn: asked.aifsn.clamp(1, 15),
+        ..asked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channel_access_stays_within_the_standard() {
+        let wild = EdcaParameters {
+            cw_min: u16::MAX,
+            cw_max: u16::MAX,
+            aifsn: 0,
+            txop: Micros(0),
+        };
+        let tame = bounded(wild);
+        assert_eq!((tame.cw_min, tame.cw_max, tame.aifsn), (1023, 1023, 1));
+        assert_eq!(bounded(EdcaParameters::DCF), EdcaParameters::DCF);
+    }
 }

@@ -91,9 +91,7 @@ impl Nic {
 
     /// Takes back what the air still has: each frame returns to its place in its queue.
     fn recall<M: Medium>(&mut self, now: Micros, air: &mut M) {
-        if !self.flights.is_empty() {
-            air.cancel(now, self.radio, &|_| true);
-        }
+        air.cancel(now, self.radio, &|_| true);
     }
 
     /// Tells the access points on the present channel that their stations sleep, or are awake.
@@ -140,6 +138,10 @@ impl Nic {
         let probes = own.map(|own| sweep.probes(own)).unwrap_or_default();
         self.emit(vm, Event::Scan(ScanEvent::Started(stop.channel)));
         for mut probe in probes {
+            if air.queued(self.radio, AccessCategory::Voice) >= MAX_PROBES_WAITING {
+                self.counters.probes_skipped += 1;
+                continue;
+            }
             let number = self.vmac_mut(vm).map_or(0, Vmac::next_sequence);
             airlane_wlan::frame::set_sequence_number(probe.bytes_mut(), number);
             self.counters.probes += 1;
@@ -216,6 +218,9 @@ impl Nic {
         }
     }
 }
+
+/// Probe requests that may wait for the air: a scan must not fill it.
+const MAX_PROBES_WAITING: usize = 32;
 
 /// Default parameters of AC_VO (IEEE 802.11-2020 table 9-155, OFDM).
 const VOICE: airlane_wlan::EdcaParameters = airlane_wlan::EdcaParameters {

@@ -78,6 +78,10 @@ pub(crate) fn prepare(
     }
 }
 
+/// Attempts beyond the first that a VM may ask for; the driver's largest (`dvm/tx.c`, block-ack requests).
+/// More would let one frame that nobody answers hold up everybody's.
+const MAX_RETRIES: u8 = 60;
+
 /// Fills `bytes` with the frame as it goes on the air. This is the card's DMA, the one copy of a
 /// frame on its way out. All checks look at this copy, because the guest may change its own memory
 /// at any moment: a check of what stands there would say nothing about what is sent.
@@ -115,7 +119,7 @@ fn ready(
         sequence_control: header.sequence_control.unwrap_or(0),
         acknowledge: transmit.acknowledge && !header.receiver.is_group(),
         shield: shield(vmac.config.as_ref(), transmit.protect, rate),
-        retry_limit: transmit.retry_limit,
+        retry_limit: transmit.retry_limit.min(MAX_RETRIES),
         cost: estimate(frame.len(), rate),
         frame,
         rates,

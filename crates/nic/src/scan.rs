@@ -25,6 +25,11 @@ pub(crate) struct Sweep {
     patience: Micros,
 }
 
+/// Bounds of a stop. Shorter ones would run a whole scan in no time, longer ones keep the radio from others;
+/// the driver asks for 20 to 120 ms.
+const SHORTEST_STOP: Micros = Micros::from_millis(5);
+const LONGEST_STOP: Micros = Micros::from_millis(150);
+
 impl Sweep {
     pub(crate) fn new(vm: VmId, id: u64, request: ScanRequest) -> Self {
         Self {
@@ -46,7 +51,7 @@ impl Sweep {
             index: self.index,
             channel: channel.channel,
             active: channel.active,
-            dwell: channel.dwell,
+            dwell: channel.dwell.clamp(SHORTEST_STOP, LONGEST_STOP),
             max_away: self.request.max_away,
         })
     }

@@ -22,6 +22,9 @@ const POWER_MANAGEMENT: u16 = 0x1000;
 /// Radios that one access-point VM may have.
 pub const MAX_RADIOS: usize = 16;
 
+/// Frames of one category that may wait in one radio: more than twice what mac80211_hwsim keeps for their status.
+const MAX_QUEUED: usize = 512;
+
 /// Where the radios of one access-point VM stand.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -49,6 +52,8 @@ pub struct ApCounters {
     pub too_many_radios: u64,
     /// Frames shorter than their own header.
     pub malformed_frames: u64,
+    /// Frames that came faster than the air could take them.
+    pub queue_full: u64,
 }
 
 struct HwsimRadio {
@@ -92,8 +97,14 @@ impl AccessPoints {
         self.counters
     }
 
-    /// A message of the VM behind `port`.
-    pub fn message(&mut self, now: Micros, port: usize, message: FromHwsim, air: &mut Air) {
+    /// A message of the VM behind `port`. Gives the status of a frame that is not even tried.
+    pub fn message(
+        &mut self,
+        now: Micros,
+        port: usize,
+        message: FromHwsim,
+        air: &mut Air,
+    ) -> Option<ToHwsim> {
         match message {
             FromHwsim::Connected => {}
             FromHwsim::Closed => self.close(port, air),
@@ -106,8 +117,9 @@ impl AccessPoints {
                     known.map(|at| list.swap_remove(at));
                 });
             }
-            FromHwsim::Frame(frame) => self.transmit(now, port, frame, air),
+            FromHwsim::Frame(frame) => return self.transmit(now, port, frame, air),
         }
+        None
     }
 
     fn close(&mut self, port: usize, air: &mut Air) {
@@ -160,17 +172,28 @@ impl AccessPoints {
         self.radios.last_mut()
     }
 
-    fn transmit(&mut self, now: Micros, port: usize, frame: HwsimFrame, air: &mut Air) {
+    fn transmit(
+        &mut self,
+        now: Micros,
+        port: usize,
+        frame: HwsimFrame,
+        air: &mut Air,
+    ) -> Option<ToHwsim> {
+        let refused = frame.status(false, Dbm(0.0), &[]);
         let Ok(header) = Header::parse(&frame.frame) else {
             self.counters.malformed_frames += 1;
-            return;
+            return Some(refused);
         };
         let token = self.next_token;
         let Some(radio) = self.radio(port, frame.radio, air) else {
-            return;
+            return Some(refused);
         };
         radio.tune(now, frame.channel, air);
         let id = radio.id;
+        if air.queued(id, category(&header)) >= MAX_QUEUED {
+            self.counters.queue_full += 1;
+            return Some(refused);
+        }
         self.next_token += 1;
         self.pending.insert(
             token,
@@ -185,6 +208,7 @@ impl AccessPoints {
             },
         );
         air.transmit(now, id, transmission(token, frame, &header));
+        None
     }
 
     /// A station tells one of these radios that it sleeps: what waits for it goes back at once, not
@@ -264,6 +288,8 @@ impl HwsimRadio {
     fn tune(&mut self, now: Micros, channel: Channel, air: &mut Air) {
         if self.channel != Some(channel) {
             self.channel = Some(channel);
+            // What waits for the old channel would hold up everything behind it.
+            air.cancel(now, self.id, |_| true);
             air.tune(now, self.id, Some(channel));
         }
     }

@@ -31,7 +31,7 @@ pub fn air(counters: &AirCounters) -> Named {
 /// Counters of the NIC.
 pub fn nic(counters: &airlane_nic::Counters) -> Named {
     named!(counters;
-        heard, malformed, unwanted, delivered, announcements, unheard_announcements, probes, tunes,
+        heard, malformed, unwanted, delivered, announcements, unheard_announcements, probes, probes_skipped, tunes,
         orphans, pool_misses,
     )
 }

@@ -44,8 +44,10 @@ impl Radio {
 
     /// An access-point VM (`port`) says something.
     pub fn hwsim(&mut self, now: Micros, port: usize, message: FromHwsim) {
-        self.access_points
+        let status = self
+            .access_points
             .message(now, port, message, &mut self.air);
+        self.to_hwsim.extend(status.map(|status| (port, status)));
     }
 
     /// Runs everything that is due, and says when to come back.

@@ -59,6 +59,7 @@ impl RadioStatus {
         let refused = radio.access_points().counters();
         add("hwsim", "too_many_radios", refused.too_many_radios);
         add("hwsim", "malformed_frames", refused.malformed_frames);
+        add("hwsim", "queue_full", refused.queue_full);
         let mut vmacs: BTreeMap<usize, VmacStatus> = radio
             .nic()
             .vmacs()

@@ -86,6 +86,8 @@ impl Backend {
     /// The guest's driver, or its front end, is gone.
     pub fn stopped(&mut self) {
         if std::mem::take(&mut self.started) {
+            // What the guest said before is void with it, and must not keep this from being heard.
+            self.control.clear();
             self.tell(FromHwsim::Closed);
         }
         self.waiting.clear();
