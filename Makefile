@@ -3,6 +3,9 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench setup lint clean
 CARGO ?= cargo
+# What is built lives in the cache folder, too: a second clone builds only its own crates.
+CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airlane
+export CARGO_TARGET_DIR ?= $(CACHE)/target
 AIRLANE = $(CARGO) run --release -p airlane --
 
 help: ## this list
