@@ -1,21 +1,25 @@
 # What people type. Everything is done by cargo; this file only names it.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench setup lint clean
+.PHONY: help demo test check bench setup bootstrap lint clean
 CARGO ?= cargo
-# What is built lives in the cache folder, too: a second clone builds only its own crates.
-CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airlane
-export CARGO_TARGET_DIR ?= $(CACHE)/target
-AIRLANE = $(CARGO) run --release -p airlane --
+
+# The cache folder also keeps the program, by what it is made of, and notes which set-up is complete:
+# so a second clone of the same sources starts at once.
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airlane
+key = $(shell { rustc -V; find Cargo.toml Cargo.lock $(1) -type f | LC_ALL=C sort | xargs sha256sum; } 2>&1 | sha256sum | cut -c1-10)
+PROGRAM = $(CACHE)/program-$(call key,crates)/airlane
+READY = $(CACHE)/ready-$(call key,xtask guest)
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: setup ## two VMs on one card, each in its own WPA2 network
-	$(AIRLANE) run scenarios/two-networks.toml --out out/demo
+demo: bootstrap ## two VMs on one card, each in its own WPA2 network
+	@test -e $(READY) || $(MAKE) --no-print-directory setup
+	@test -x $(PROGRAM) || $(MAKE) --no-print-directory $(PROGRAM)
+	$(PROGRAM) run scenarios/two-networks.toml --out out/demo
 
-test: lint ## all tests: units, stories in virtual time, guests
-	@xtask/bootstrap
+test: bootstrap lint ## all tests: units, stories in virtual time, guests
 	$(CARGO) xtask setup --with-tshark --kernel all
 	$(CARGO) test --workspace
 	$(CARGO) test --release -p airlane --test guests -- --ignored --test-threads=1 --nocapture
@@ -26,9 +30,17 @@ check: lint ## the quick subset for daily work: format, lints, units, stories
 bench: ## ticks and allocations per frame from doorbell to NIC and back
 	$(CARGO) bench
 
-setup: ## private QEMU, guest kernels and images in the cache folder
-	@xtask/bootstrap
+setup: bootstrap ## private QEMU, guest kernel and guest image in the cache folder
 	$(CARGO) xtask setup
+	@touch $(READY)
+
+bootstrap:
+	@xtask/bootstrap
+
+# Moved into place whole: an interrupted build leaves nothing that looks like the program.
+$(PROGRAM):
+	$(CARGO) build --release -p airlane
+	@mkdir -p $(@D) && cp $${CARGO_TARGET_DIR:-target}/release/airlane $@.new && mv $@.new $@
 
 lint:
 	$(CARGO) fmt --all --check
