@@ -79,9 +79,8 @@ impl Nic {
             Act::Tune(channel) => {
                 self.recall(now, air);
                 self.counters.tunes += 1;
+                // A frame in the middle of its exchange is given back by the air once that has failed.
                 air.tune(now, self.radio, Some(channel));
-                // The one that was in the middle of its exchange has lost it now.
-                self.recall(now, air);
                 self.announce(now, false, air);
             }
             Act::Started(stop) => self.stop_begins(now, stop, air),
