@@ -1,6 +1,7 @@
 //! What is run: air, access points, card, virtual machines, checks. One TOML file, read and checked
 //! as a whole before anything starts. Every key is described in `docs/scenario.md`.
 
+mod checks;
 mod error;
 mod fields;
 mod raw;

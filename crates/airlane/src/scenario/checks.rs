@@ -1,0 +1,149 @@
+//! From a written check to what is checked: its kind, its keys, the VMs that it is made of.
+
+use super::error::{ScenarioError, Source};
+use super::{Check, CheckKind, Scenario, fields, raw};
+use toml::Spanned;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// One entry per VM: of the VM named, else of all.
+pub fn check(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<Vec<Check>> {
+    let kind = check_kind(source, scenario, raw)?;
+    refuse_stray_keys(source, &kind, raw)?;
+    let vms = match &raw.vm {
+        Some(value) => vec![vm_named(source, scenario, value)?],
+        None => (0..scenario.vms.len()).collect(),
+    };
+    let name = raw.name.as_ref().map_or(kind.word(), |name| name.get_ref());
+    for &vm in &vms {
+        allowed(source, scenario, raw, &kind, name, vm)?;
+    }
+    let entry = |vm| Check {
+        name: name.to_owned(),
+        vm,
+        kind: kind.clone(),
+    };
+    Ok(vms.into_iter().map(entry).collect())
+}
+
+fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<CheckKind> {
+    let seconds =
+        |default| fields::within(source, "seconds", raw.seconds.as_ref(), 1..=600, default);
+    Ok(match raw.kind.get_ref().as_str() {
+        "associated" => CheckKind::Associated,
+        "refused" => CheckKind::Refused,
+        "isolated" => CheckKind::Isolated,
+        "ping" => CheckKind::Ping {
+            count: fields::within(source, "count", raw.count.as_ref(), 1..=1000, 10)?,
+        },
+        "throughput" => CheckKind::Throughput {
+            seconds: seconds(5)?,
+            udp_mbps: fields::within(source, "udp_mbps", raw.udp_mbps.as_ref(), 1..=1000, 8)?,
+            min_mbps: fields::within(source, "min_mbps", raw.min_mbps.as_ref(), 0.0..=1000.0, 0.1)?,
+        },
+        "killed" => CheckKind::Killed {
+            witness: witness(source, scenario, raw)?,
+            seconds: seconds(12)?,
+        },
+        other => {
+            let message = format!("there is no check `{other}`");
+            let remedy = "use one of: associated, refused, ping, isolated, throughput, killed";
+            return Err(source.error(&raw.kind.span(), message, remedy));
+        }
+    })
+}
+
+/// The VM that goes on while another one is killed.
+fn witness(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<usize> {
+    let place = raw.kind.span();
+    let (Some(witness), Some(victim)) = (&raw.witness, &raw.vm) else {
+        let message = "a check `killed` names the VM that is killed and one that is not";
+        return Err(source.error(
+            &place,
+            message,
+            "write vm = \"NAME\" and witness = \"OTHER\"",
+        ));
+    };
+    if witness.get_ref() == victim.get_ref() {
+        let message = format!("`{}` cannot witness its own end", witness.get_ref());
+        return Err(source.error(&witness.span(), message, "name another VM"));
+    }
+    vm_named(source, scenario, witness)
+}
+
+fn vm_named(source: Source, scenario: &Scenario, value: &Spanned<String>) -> Result<usize> {
+    let found = scenario
+        .vms
+        .iter()
+        .position(|vm| vm.name == *value.get_ref());
+    found.ok_or_else(|| {
+        let names: Vec<&str> = scenario.vms.iter().map(|vm| vm.name.as_str()).collect();
+        let message = format!("there is no VM `{}`", value.get_ref());
+        source.error(
+            &value.span(),
+            message,
+            format!("use one of: {}", names.join(", ")),
+        )
+    })
+}
+
+/// Keys that the check's kind does not look at would mislead.
+fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Result<()> {
+    let used: &[&str] = match kind {
+        CheckKind::Associated | CheckKind::Refused | CheckKind::Isolated => &[],
+        CheckKind::Ping { .. } => &["count"],
+        CheckKind::Throughput { .. } => &["seconds", "udp_mbps", "min_mbps"],
+        CheckKind::Killed { .. } => &["seconds", "witness"],
+    };
+    let written = [
+        ("count", raw.count.as_ref().map(Spanned::span)),
+        ("seconds", raw.seconds.as_ref().map(Spanned::span)),
+        ("udp_mbps", raw.udp_mbps.as_ref().map(Spanned::span)),
+        ("min_mbps", raw.min_mbps.as_ref().map(Spanned::span)),
+        ("witness", raw.witness.as_ref().map(Spanned::span)),
+    ];
+    for (key, span) in written {
+        if let (Some(span), false) = (span, used.contains(&key)) {
+            let message = format!("a check `{}` has no key `{key}`", kind.word());
+            return Err(source.error(&span, message, "remove the key"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the check can be done with this VM, and only once under its name.
+fn allowed(
+    source: Source,
+    scenario: &Scenario,
+    raw: &raw::Check,
+    kind: &CheckKind,
+    name: &str,
+    vm: usize,
+) -> Result<()> {
+    let external = |vm: usize| scenario.vms.get(vm).is_some_and(|vm| vm.external);
+    let witness = match kind {
+        CheckKind::Killed { witness, .. } => Some(*witness),
+        _ => None,
+    };
+    let place = raw
+        .vm
+        .as_ref()
+        .map_or_else(|| raw.kind.span(), Spanned::span);
+    if *kind != CheckKind::Associated && (external(vm) || witness.is_some_and(external)) {
+        let message = format!(
+            "airlane cannot run the check `{}` inside an external VM",
+            kind.word()
+        );
+        return Err(source.error(
+            &place,
+            message,
+            "name a VM that airlane starts, or use the check `associated`",
+        ));
+    }
+    let taken = scenario
+        .checks
+        .iter()
+        .filter(|check| check.vm == vm)
+        .map(|check| check.name.clone());
+    fields::unique(source, "check name", &name.to_owned(), &place, taken)
+}
