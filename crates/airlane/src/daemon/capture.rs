@@ -1,19 +1,20 @@
-//! What was on the air, as a pcapng file with radiotap headers. Written by a thread of its own, so
-//! that a slow disk costs captured frames, counted, and never airtime.
+//! What is on the air, as pcapng with radiotap headers: to a file from the first frame on, and to
+//! whoever listens later. Each listener has a thread of its own, so that a slow disk or reader costs
+//! captured frames, counted, and never airtime.
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use airlane_air::capture::radiotap;
 use airlane_air::{Captured, Tap};
-use airlane_wlan::Micros;
+use airlane_wlan::{MacAddr, Micros};
 use anyhow::Context;
 use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
@@ -22,80 +23,138 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 
-/// Frames that may wait for the disk.
+/// Frames that may wait for one listener.
 const BACKLOG: usize = 4_096;
+/// What was captured is handed on at least this often.
+const FLUSH_EVERY: Duration = Duration::from_millis(200);
 
 /// A captured frame behind its radiotap header.
 struct Packet {
     at: Micros,
-    bytes: Vec<u8>,
+    bytes: Arc<[u8]>,
 }
 
-/// The end of the tap that the air holds.
-pub struct CaptureTap {
-    frames: SyncSender<Packet>,
+/// The tap that the air holds: what it sees goes to every sink.
+pub struct Taps {
+    sinks: Vec<Sink>,
+    joining: Receiver<Sink>,
+}
+
+/// The air's end of one capture.
+pub struct Sink {
+    packets: SyncSender<Packet>,
     dropped: Arc<AtomicU64>,
+    only: Option<MacAddr>,
 }
 
-/// The writer. Ends, with everything on disk, once the tap is gone.
-pub struct Capture {
-    thread: JoinHandle<anyhow::Result<u64>>,
+/// The listener's end of one capture.
+pub struct Tapped {
+    packets: Receiver<Packet>,
     dropped: Arc<AtomicU64>,
+    epoch: Duration,
 }
 
-/// What a capture file holds.
+/// What a capture holds.
 #[derive(Clone, Copy, Debug)]
 pub struct CaptureCount {
     /// Frames written.
     pub written: u64,
-    /// Frames that the disk was too slow for.
+    /// Frames that the listener was too slow for.
     pub dropped: u64,
 }
 
-impl Tap for CaptureTap {
+/// Both ends of a capture. `epoch` is the time of day when the air's clock read zero; `only` leaves
+/// the frames that carry this address.
+pub fn pair(epoch: Duration, only: Option<MacAddr>) -> (Sink, Tapped) {
+    let (sender, packets) = sync_channel(BACKLOG);
+    let dropped = Arc::new(AtomicU64::new(0));
+    let sink = Sink {
+        packets: sender,
+        dropped: Arc::clone(&dropped),
+        only,
+    };
+    let tapped = Tapped {
+        packets,
+        dropped,
+        epoch,
+    };
+    (sink, tapped)
+}
+
+impl Taps {
+    /// No sinks yet but those that come by `joining`.
+    pub fn new(joining: Receiver<Sink>) -> Self {
+        let sinks = Vec::new();
+        Self { sinks, joining }
+    }
+}
+
+impl Tap for Taps {
     fn frame(&mut self, captured: &Captured<'_>) {
-        let packet = Packet {
-            at: captured.start,
-            bytes: [&radiotap(captured)[..], captured.frame].concat(),
-        };
-        if let Err(TrySendError::Full(_)) = self.frames.try_send(packet) {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        self.sinks.extend(self.joining.try_iter());
+        let mut bytes: Option<Arc<[u8]>> = None;
+        self.sinks.retain(|sink| {
+            if !sink.wants(captured.frame) {
+                return true;
+            }
+            let bytes = bytes
+                .get_or_insert_with(|| [&radiotap(captured)[..], captured.frame].concat().into());
+            sink.give(Packet {
+                at: captured.start,
+                bytes: Arc::clone(bytes),
+            })
+        });
+    }
+}
+
+impl Sink {
+    fn wants(&self, frame: &[u8]) -> bool {
+        self.only.is_none_or(|address| carries(frame, address))
+    }
+
+    /// False when nobody listens any more.
+    fn give(&self, packet: Packet) -> bool {
+        match self.packets.try_send(packet) {
+            Ok(()) => true,
+            Err(TrySendError::Full(_)) => {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+                true
+            }
+            Err(TrySendError::Disconnected(_)) => false,
         }
     }
 }
 
-impl Capture {
-    /// Creates `path` and starts writing. `epoch` is the time of day when the air's clock read zero.
-    pub fn create(path: &Path, epoch: Duration) -> anyhow::Result<(CaptureTap, Self)> {
-        let file = File::create(path)
-            .with_context(|| format!("cannot create the capture file {}", path.display()))?;
-        let (frames, queue) = sync_channel(BACKLOG);
-        let dropped = Arc::new(AtomicU64::new(0));
-        let thread = std::thread::Builder::new()
-            .name("capture".into())
-            .spawn(move || write_all(file, epoch, &queue))?;
-        let tap = CaptureTap {
-            frames,
-            dropped: Arc::clone(&dropped),
-        };
-        Ok((tap, Self { thread, dropped }))
-    }
+/// Addresses 1, 2 and 3 of a MAC header, as far as it has them (IEEE 802.11-2020 9.2.3).
+fn carries(frame: &[u8], address: MacAddr) -> bool {
+    [4..10, 10..16, 16..22]
+        .into_iter()
+        .any(|place| frame.get(place) == Some(&address.0))
+}
 
-    /// Waits until everything is on disk. The tap must have been dropped.
-    pub fn finish(self) -> anyhow::Result<CaptureCount> {
-        let written = self
-            .thread
-            .join()
-            .map_err(|_| anyhow::anyhow!("the capture writer has stopped unexpectedly"))??;
-        Ok(CaptureCount {
-            written,
-            dropped: self.dropped.load(Ordering::Relaxed),
-        })
+impl Tapped {
+    /// Writes all that is captured until the air or the reader has gone.
+    pub fn write_to(self, out: impl Write) -> anyhow::Result<CaptureCount> {
+        let mut writer = begin(BufWriter::new(out))?;
+        let mut written = 0;
+        loop {
+            match self.packets.recv_timeout(FLUSH_EVERY) {
+                Ok(packet) => {
+                    writer.write_pcapng_block(block(self.epoch, &packet))?;
+                    written += 1;
+                }
+                Err(RecvTimeoutError::Timeout) => writer.get_mut().flush()?,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        writer.get_mut().flush()?;
+        let dropped = self.dropped.load(Ordering::Relaxed);
+        Ok(CaptureCount { written, dropped })
     }
 }
 
-fn write_all(file: File, epoch: Duration, queue: &Receiver<Packet>) -> anyhow::Result<u64> {
-    let mut writer = PcapNgWriter::new(BufWriter::new(file))?;
+fn begin<W: Write>(out: W) -> anyhow::Result<PcapNgWriter<W>> {
+    let mut writer = PcapNgWriter::new(out)?;
     writer.write_pcapng_block(InterfaceDescriptionBlock {
         linktype: DataLink::IEEE802_11_RADIOTAP,
         snaplen: 0,
@@ -105,16 +164,107 @@ fn write_all(file: File, epoch: Duration, queue: &Receiver<Packet>) -> anyhow::R
             InterfaceDescriptionOption::IfTsResol(9),
         ],
     })?;
-    let mut written = 0;
-    for Packet { at, bytes } in queue {
-        writer.write_pcapng_block(EnhancedPacketBlock {
-            interface_id: 0,
-            timestamp: epoch + Duration::from_micros(at.0),
-            original_len: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
-            data: Cow::Owned(bytes),
-            options: Vec::new(),
-        })?;
-        written += 1;
+    Ok(writer)
+}
+
+fn block(epoch: Duration, packet: &Packet) -> EnhancedPacketBlock<'_> {
+    EnhancedPacketBlock {
+        interface_id: 0,
+        timestamp: epoch + Duration::from_micros(packet.at.0),
+        original_len: u32::try_from(packet.bytes.len()).unwrap_or(u32::MAX),
+        data: Cow::Borrowed(&packet.bytes),
+        options: Vec::new(),
     }
-    Ok(written)
+}
+
+/// A capture file. Ends, with everything on disk, once the tap is gone.
+pub struct Capture {
+    thread: JoinHandle<anyhow::Result<CaptureCount>>,
+}
+
+impl Capture {
+    /// Creates `path` and starts writing what is captured.
+    pub fn create(path: &Path, tapped: Tapped) -> anyhow::Result<Self> {
+        let file = File::create(path)
+            .with_context(|| format!("cannot create the capture file {}", path.display()))?;
+        let thread = std::thread::Builder::new()
+            .name("capture".into())
+            .spawn(move || tapped.write_to(file))?;
+        Ok(Self { thread })
+    }
+
+    /// Waits until everything is on disk. The tap must have been dropped.
+    pub fn finish(self) -> anyhow::Result<CaptureCount> {
+        self.thread
+            .join()
+            .map_err(|_| anyhow::anyhow!("the capture writer has stopped unexpectedly"))?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airlane_air::{Air, AirConfig, Position, RadioConfig};
+    use airlane_wlan::{Band, Channel, Dbm, Rate};
+    use std::sync::mpsc::channel;
+
+    const MINE: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
+
+    /// An ACK to `address`.
+    fn ack(address: MacAddr) -> Vec<u8> {
+        [&[0xd4, 0, 0, 0][..], &address.0].concat()
+    }
+
+    fn show(taps: &mut Taps, frame: &[u8]) {
+        let from = Air::new(AirConfig::default()).add_radio(RadioConfig {
+            name: "r".into(),
+            position: Position::default(),
+            tx_power: Dbm(15.0),
+        });
+        taps.frame(&Captured {
+            start: Micros(1),
+            end: Micros(2),
+            channel: Channel::new(Band::Ghz5, 36).unwrap(),
+            rate: Rate::OFDM_6,
+            power: Dbm(15.0),
+            signal: None,
+            from,
+            overlapped: false,
+            frame,
+        });
+    }
+
+    #[test]
+    fn a_listener_gets_what_carries_its_address_and_one_that_left_is_forgotten() {
+        let (sinks, joining) = channel();
+        let mut taps = Taps::new(joining);
+        let (all, everything) = pair(Duration::ZERO, None);
+        let (some, mine) = pair(Duration::ZERO, Some(MINE));
+        sinks.send(all).unwrap();
+        sinks.send(some).unwrap();
+        show(&mut taps, &ack(MINE));
+        show(&mut taps, &ack(MacAddr([2; 6])));
+        show(&mut taps, &[]);
+        assert_eq!(everything.packets.try_iter().count(), 3);
+        assert_eq!(mine.packets.try_iter().count(), 1);
+        drop(mine);
+        show(&mut taps, &ack(MINE));
+        assert_eq!(taps.sinks.len(), 1);
+    }
+
+    #[test]
+    fn a_reader_that_is_too_slow_misses_frames_which_are_counted() {
+        let (sinks, joining) = channel();
+        let mut taps = Taps::new(joining);
+        let (sink, tapped) = pair(Duration::ZERO, None);
+        sinks.send(sink).unwrap();
+        for _ in 0..BACKLOG + 5 {
+            show(&mut taps, &ack(MINE));
+        }
+        drop(taps);
+        let mut file = Vec::new();
+        let count = tapped.write_to(&mut file).unwrap();
+        assert_eq!((count.written, count.dropped), (BACKLOG as u64, 5));
+        assert_eq!(file[..4], [0x0a, 0x0d, 0x0d, 0x0a], "a section header");
+    }
 }

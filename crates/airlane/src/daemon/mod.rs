@@ -5,17 +5,18 @@ mod access_points;
 mod capture;
 mod card_port;
 mod clock;
+mod handle;
+pub mod journal;
+mod listeners;
 mod names;
 pub mod radio;
 mod radio_thread;
 mod status;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender as Asks, channel, sync_channel};
+use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use airlane_air::{AirConfig, Position, RadioConfig};
 use airlane_iwl::{Identity, Model};
@@ -26,9 +27,10 @@ use airlane_wlan::{Dbm, MacAddr};
 use anyhow::Context;
 
 pub use access_points::{AccessPoints, Site};
-use capture::Capture;
+use capture::{Capture, Taps};
 use card_port::{CardPort, LaneReport};
 use clock::Clock;
+pub use handle::{DaemonStatus, Handle};
 use radio::Radio;
 use radio_thread::{Ask, HwsimEnds, LaneEnds, RadioThread};
 pub use status::{RadioStatus, VmacStatus};
@@ -71,22 +73,11 @@ pub struct Daemon {
     card_sockets: Vec<PathBuf>,
     hwsim_sockets: Vec<PathBuf>,
     lanes: Vec<JoinHandle<()>>,
-    reports: Vec<LaneReport>,
     hwsim: Vec<HwsimServer>,
     radio: Option<JoinHandle<RadioStatus>>,
-    asks: Asks<Ask>,
-    wake: EventFd,
+    handle: Arc<Handle>,
     stop: EventFd,
     capture: Option<Capture>,
-}
-
-/// Counters of the whole daemon.
-#[derive(Clone, Debug, Default)]
-pub struct DaemonStatus {
-    /// Behind the lanes.
-    pub radio: RadioStatus,
-    /// Each lane's card, by VM.
-    pub cards: Vec<BTreeMap<String, u64>>,
 }
 
 impl Daemon {
@@ -101,19 +92,20 @@ impl Daemon {
         let clock = Clock::start();
         let wake = EventFd::new(libc_nonblock())?;
         let (asks, asked) = channel();
+        let (sinks, joining) = channel();
+        let reports: Vec<LaneReport> = config.cards.iter().map(|_| LaneReport::default()).collect();
+        let handle = Handle::new(clock, asks, wake.try_clone()?, sinks, reports.clone());
         let mut daemon = Self {
             card_sockets: Vec::new(),
             hwsim_sockets: Vec::new(),
             lanes: Vec::new(),
-            reports: Vec::new(),
             hwsim: Vec::new(),
             radio: None,
-            asks,
+            handle: Arc::new(handle),
             stop: EventFd::new(libc_nonblock())?,
             capture: None,
-            wake,
         };
-        let radio_wake: Arc<dyn Wake> = Arc::new(EventWake(daemon.wake.try_clone()?));
+        let radio_wake: Arc<dyn Wake> = Arc::new(EventWake(wake.try_clone()?));
         let card = RadioConfig {
             name: "card".to_owned(),
             position: config.card_position,
@@ -121,20 +113,19 @@ impl Daemon {
         };
         let sites = AccessPoints::new(config.access_point_vms.clone());
         let mut radio = Radio::new(config.air, card, sites);
+        radio.air_mut().set_tap(Box::new(Taps::new(joining)));
         if let Some(path) = &config.capture {
-            let (tap, capture) = Capture::create(path, clock.epoch())?;
-            radio.air_mut().set_tap(Box::new(tap));
-            daemon.capture = Some(capture);
+            let tapped = daemon.handle.capture(None)?;
+            daemon.capture = Some(Capture::create(path, tapped)?);
         }
         let mut lanes = Vec::new();
-        for (index, card) in config.cards.into_iter().enumerate() {
-            lanes.push(daemon.start_lane(&config.run_dir, index, card, &radio_wake)?);
+        for (index, (card, report)) in config.cards.into_iter().zip(reports).enumerate() {
+            lanes.push(daemon.start_lane(&config.run_dir, index, card, report, &radio_wake)?);
         }
         let mut hwsim = Vec::new();
         for (index, _) in config.access_point_vms.iter().enumerate() {
             hwsim.push(daemon.start_hwsim(&config.run_dir, index, &radio_wake)?);
         }
-        let wake = daemon.wake.try_clone()?;
         let thread = RadioThread::new(radio, clock, lanes, hwsim, asked, wake);
         daemon.radio = Some(spawn("radio".to_owned(), move || thread.run())?);
         Ok(daemon)
@@ -145,6 +136,7 @@ impl Daemon {
         run_dir: &Path,
         index: usize,
         card: VmCard,
+        report: LaneReport,
         radio_wake: &Arc<dyn Wake>,
     ) -> anyhow::Result<LaneEnds> {
         let vm = VmId::new(index)?;
@@ -156,8 +148,7 @@ impl Daemon {
             model: card.model,
             address: card.address,
         };
-        let report = LaneReport::default();
-        let port = CardPort::new(identity, to_radio, from_radio, Arc::clone(&report));
+        let port = CardPort::new(identity, to_radio, from_radio, report);
         let socket = run_dir.join(format!("card{index}.sock"));
         let stop = self.stop.try_clone()?;
         let server = port.bind(&socket)?;
@@ -166,7 +157,6 @@ impl Daemon {
             server.serve(&name, &wake, &stop);
         })?);
         self.card_sockets.push(socket);
-        self.reports.push(report);
         Ok(LaneEnds {
             vm,
             requests,
@@ -203,34 +193,12 @@ impl Daemon {
 
     /// How things stand.
     pub fn status(&self) -> anyhow::Result<DaemonStatus> {
-        let (reply, answer) = sync_channel(1);
-        self.ask(Ask::Status(reply))?;
-        let radio = answer
-            .recv_timeout(Duration::from_secs(2))
-            .context("the radio thread does not answer")?;
-        Ok(DaemonStatus {
-            radio,
-            cards: self.card_counters(),
-        })
+        self.handle.status()
     }
 
-    fn card_counters(&self) -> Vec<BTreeMap<String, u64>> {
-        let read = |report: &LaneReport| {
-            let counters = report.lock().map(|counters| *counters).unwrap_or_default();
-            let card = names::card(&counters.card).into_iter();
-            let card = card.map(|(name, value)| (name.to_owned(), value));
-            let transport = names::transport(&counters.transport).into_iter();
-            let transport = transport.map(|(name, value)| (format!("vfio_{name}"), value));
-            card.chain(transport).collect()
-        };
-        self.reports.iter().map(read).collect()
-    }
-
-    fn ask(&self, ask: Ask) -> anyhow::Result<()> {
-        self.asks
-            .send(ask)
-            .map_err(|_| anyhow::anyhow!("the radio thread has ended"))?;
-        Ok(self.wake.write(1)?)
+    /// The way to its threads.
+    pub fn handle(&self) -> &Arc<Handle> {
+        &self.handle
     }
 
     /// Ends all threads, removes all sockets, and gives the last counters.
@@ -247,14 +215,11 @@ impl Daemon {
             let _ = lane.join();
         }
         self.hwsim.clear();
-        self.ask(Ask::Stop)?;
+        self.handle.ask(Ask::Stop)?;
         let radio = radio
             .join()
             .map_err(|_| anyhow::anyhow!("the radio thread has stopped unexpectedly"))?;
-        let mut status = DaemonStatus {
-            radio,
-            cards: self.card_counters(),
-        };
+        let mut status = self.handle.with_cards(radio);
         if let Some(capture) = self.capture.take() {
             let count = capture.finish()?;
             let counters = &mut status.radio.counters;

@@ -11,6 +11,7 @@ use airlane_vmm::{FromHwsim, ToHwsim};
 use airlane_wlan::{Event, Micros, Request};
 
 use super::access_points::AccessPoints;
+use super::journal::Journal;
 
 /// Host, NIC, air and access points, wired.
 pub struct Radio {
@@ -19,6 +20,9 @@ pub struct Radio {
     nic: Nic,
     card: RadioId,
     access_points: AccessPoints,
+    journal: Journal,
+    /// When the last step was.
+    now: Micros,
     to_hwsim: VecDeque<(usize, ToHwsim)>,
 }
 
@@ -33,12 +37,15 @@ impl Radio {
             nic: Nic::new(card),
             card,
             access_points,
+            journal: Journal::default(),
+            now: Micros(0),
             to_hwsim: VecDeque::new(),
         }
     }
 
     /// A VM asks for something.
     pub fn request(&mut self, now: Micros, vm: VmId, request: Request) {
+        self.journal.request(now, vm, &request.command);
         self.host.request(now, vm, request);
     }
 
@@ -52,6 +59,7 @@ impl Radio {
 
     /// Runs everything that is due, and says when to come back.
     pub fn step(&mut self, now: Micros) -> Option<Micros> {
+        self.now = now;
         loop {
             let mut wake = self.host.step(now);
             let mut moved = false;
@@ -89,7 +97,9 @@ impl Radio {
 
     /// The next event for a VM.
     pub fn next_for_vm(&mut self) -> Option<(VmId, Event)> {
-        self.host.next_for_vm()
+        let (vm, event) = self.host.next_for_vm()?;
+        self.journal.event(self.now, vm, &event);
+        Some((vm, event))
     }
 
     /// The next message for an access-point VM.
@@ -115,6 +125,16 @@ impl Radio {
     /// The host driver, for reports.
     pub fn host(&self) -> &Host {
         &self.host
+    }
+
+    /// What happens to each VM.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// What happens to each VM, to take its notices.
+    pub fn journal_mut(&mut self) -> &mut Journal {
+        &mut self.journal
     }
 
     /// The access points, for reports.

@@ -12,6 +12,8 @@ use airlane_wlan::{Event, Micros, Request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::clock::Clock;
+use super::journal::Notice;
+use super::listeners::Listeners;
 use super::radio::Radio;
 use super::status::RadioStatus;
 
@@ -19,6 +21,8 @@ use super::status::RadioStatus;
 pub enum Ask {
     /// How things stand.
     Status(SyncSender<RadioStatus>),
+    /// Tell what happens, beginning with what has happened lately.
+    Listen(SyncSender<Notice>),
     /// End the run.
     Stop,
 }
@@ -57,6 +61,7 @@ pub struct RadioThread {
     wake: EventFd,
     lag: Micros,
     hwsim_ring_full: u64,
+    listeners: Listeners,
     due: Option<Micros>,
     stopped: bool,
 }
@@ -92,6 +97,7 @@ impl RadioThread {
             wake,
             lag: Micros(0),
             hwsim_ring_full: 0,
+            listeners: Listeners::default(),
             due: None,
             stopped: false,
         }
@@ -161,6 +167,9 @@ impl RadioThread {
                 self.hwsim_ring_full += u64::from(ends.to_vm.push(message).is_err());
             }
         }
+        while let Some(notice) = self.radio.journal_mut().next() {
+            self.listeners.tell(notice);
+        }
     }
 
     fn answer_asks(&mut self) {
@@ -169,6 +178,7 @@ impl RadioThread {
                 Ask::Status(reply) => {
                     let _ = reply.try_send(self.status());
                 }
+                Ask::Listen(listener) => self.listeners.add(listener),
                 Ask::Stop => self.stopped = true,
             }
         }

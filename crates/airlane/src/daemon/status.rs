@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use airlane_lane::VmId;
 use airlane_wlan::{Channel, MacAddr, Micros};
 
+use super::journal::Link;
 use super::names;
 use super::radio::Radio;
 
@@ -19,6 +20,8 @@ pub struct VmacStatus {
     pub channel: Option<Channel>,
     /// Associated to that BSS.
     pub associated: bool,
+    /// What its link is like.
+    pub link: Link,
     /// Counters, by name.
     pub counters: BTreeMap<String, u64>,
 }
@@ -28,6 +31,8 @@ pub struct VmacStatus {
 pub struct RadioStatus {
     /// When this was taken.
     pub at: Micros,
+    /// Where the radio is tuned to.
+    pub channel: Option<Channel>,
     /// vMACs by VM-ID, those that exist.
     pub vmacs: BTreeMap<usize, VmacStatus>,
     /// Counters of air, host and NIC, by name.
@@ -69,6 +74,7 @@ impl RadioStatus {
                     bssid: Some(view.bssid).filter(|bssid| bssid.is_station()),
                     channel: view.channel,
                     associated: view.associated,
+                    link: radio.journal().link(view.vm),
                     counters: names::vmac(&view.counters),
                 };
                 (view.vm.index(), status)
@@ -82,6 +88,7 @@ impl RadioStatus {
         }
         Self {
             at,
+            channel: radio.nic().channel(),
             vmacs,
             counters,
         }

@@ -1,0 +1,110 @@
+//! What other threads may ask of a running daemon: how things stand, what happens, what is on the air.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender, sync_channel};
+use std::time::Duration;
+
+use airlane_vmm::EventFd;
+use anyhow::Context;
+
+use super::capture::{Sink, Tapped};
+use super::card_port::LaneReport;
+use super::clock::Clock;
+use super::journal::Notice;
+use super::names;
+use super::radio_thread::Ask;
+use super::status::RadioStatus;
+
+use airlane_wlan::MacAddr;
+
+/// Notices that may wait for a slow listener.
+const NOTICES: usize = 4_096;
+
+/// Counters of the whole daemon.
+#[derive(Clone, Debug, Default)]
+pub struct DaemonStatus {
+    /// Behind the lanes.
+    pub radio: RadioStatus,
+    /// Each lane's card, by VM.
+    pub cards: Vec<BTreeMap<String, u64>>,
+}
+
+/// The way to a daemon's threads.
+pub struct Handle {
+    clock: Clock,
+    asks: Sender<Ask>,
+    wake: EventFd,
+    sinks: Sender<Sink>,
+    reports: Vec<LaneReport>,
+}
+
+impl Handle {
+    pub(super) fn new(
+        clock: Clock,
+        asks: Sender<Ask>,
+        wake: EventFd,
+        sinks: Sender<Sink>,
+        reports: Vec<LaneReport>,
+    ) -> Self {
+        Self {
+            clock,
+            asks,
+            wake,
+            sinks,
+            reports,
+        }
+    }
+
+    /// How things stand.
+    pub fn status(&self) -> anyhow::Result<DaemonStatus> {
+        let (reply, answer) = sync_channel(1);
+        self.ask(Ask::Status(reply))?;
+        let radio = answer
+            .recv_timeout(Duration::from_secs(2))
+            .context("the radio thread does not answer")?;
+        Ok(self.with_cards(radio))
+    }
+
+    /// What has happened lately, and then what happens, until the daemon ends. A listener that is
+    /// too slow misses notices.
+    pub fn notices(&self) -> anyhow::Result<Receiver<Notice>> {
+        let (notices, receiver) = sync_channel(NOTICES);
+        self.ask(Ask::Listen(notices))?;
+        Ok(receiver)
+    }
+
+    /// The frames on the air from now on; only those that carry `address`, if one is named.
+    pub fn capture(&self, address: Option<MacAddr>) -> anyhow::Result<Tapped> {
+        let (sink, tapped) = super::capture::pair(self.clock.epoch(), address);
+        self.sinks
+            .send(sink)
+            .map_err(|_| anyhow::anyhow!("the radio thread has ended"))?;
+        Ok(tapped)
+    }
+
+    /// The time of day when the run's clock read zero, since the Unix epoch.
+    pub fn epoch(&self) -> Duration {
+        self.clock.epoch()
+    }
+
+    pub(super) fn ask(&self, ask: Ask) -> anyhow::Result<()> {
+        self.asks
+            .send(ask)
+            .map_err(|_| anyhow::anyhow!("the radio thread has ended"))?;
+        Ok(self.wake.write(1)?)
+    }
+
+    pub(super) fn with_cards(&self, radio: RadioStatus) -> DaemonStatus {
+        let cards = self.reports.iter().map(card_counters).collect();
+        DaemonStatus { radio, cards }
+    }
+}
+
+fn card_counters(report: &LaneReport) -> BTreeMap<String, u64> {
+    let counters = report.lock().map(|counters| *counters).unwrap_or_default();
+    let card = names::card(&counters.card).into_iter();
+    let card = card.map(|(name, value)| (name.to_owned(), value));
+    let transport = names::transport(&counters.transport).into_iter();
+    let transport = transport.map(|(name, value)| (format!("vfio_{name}"), value));
+    card.chain(transport).collect()
+}

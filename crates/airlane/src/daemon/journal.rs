@@ -1,0 +1,381 @@
+//! What happens to each VM, told from the requests and events that pass between its card and the
+//! radio: a pure observer. It decides nothing; without listeners it costs a comparison per frame.
+//!
+//! Not here: what happens inside the guest (its supplicant, its addresses), which no card sees.
+
+use std::collections::VecDeque;
+
+use airlane_lane::{MAX_VMS, VmId};
+use airlane_wlan::{
+    Channel, Command, Configuration, Dbm, Event, MacAddr, Micros, Rate, Received, ScanEvent,
+    TxStatus,
+};
+
+/// A new association this soon after the last one ended says which access point was left.
+const ROAM: Micros = Micros::from_millis(5_000);
+/// Drops of one kind are told at most this often.
+const DROPS_TOLD_EVERY: Micros = Micros::from_millis(1_000);
+/// Notices that wait to be fetched; older ones give way.
+const BACKLOG: usize = 1_024;
+
+/// One thing that happened to a VM.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Notice {
+    /// When, on the run's clock.
+    pub at: Micros,
+    /// To whom.
+    pub vm: VmId,
+    /// What.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum What {
+    /// The driver has started the card.
+    Started,
+    /// The card was reset, or its VM has gone.
+    Stopped,
+    /// The driver has told the card that it is associated.
+    Associated {
+        /// With this access point.
+        bssid: MacAddr,
+        /// There.
+        channel: Channel,
+        /// The other access point that it left a moment ago.
+        previous: Option<MacAddr>,
+    },
+    /// The association is over.
+    Disassociated {
+        /// With this access point.
+        bssid: MacAddr,
+    },
+    /// A scan was asked for.
+    ScanStarted,
+    /// A scan has ended.
+    ScanEnded {
+        /// Channels visited.
+        channels: u8,
+        /// Before its end.
+        aborted: bool,
+    },
+    /// The access point's beacons fail to come.
+    BeaconsMissed {
+        /// In a row.
+        consecutive: u32,
+    },
+    /// The VM has followed its access point to another channel.
+    ChannelSwitched {
+        /// This one.
+        channel: Channel,
+    },
+    /// Frames that the VM may not send, or that were no frames.
+    Dropped {
+        /// Why.
+        status: TxStatus,
+        /// How many since this was last told.
+        frames: u64,
+    },
+}
+
+/// What a VM's link is like.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Link {
+    /// Signal of the last frame from its access point.
+    pub signal: Option<Dbm>,
+    /// First rate of the last frame sent.
+    pub tx_rate: Option<Rate>,
+    /// Rate of the last frame from its access point.
+    pub rx_rate: Option<Rate>,
+}
+
+/// What is remembered of one VM.
+#[derive(Default)]
+struct Vm {
+    bssid: Option<MacAddr>,
+    associated: Option<MacAddr>,
+    left: Option<(Micros, MacAddr)>,
+    link: Link,
+    drops: [Drops; 3],
+}
+
+/// Drops of one kind.
+#[derive(Clone, Copy, Default)]
+struct Drops {
+    frames: u64,
+    told: Option<Micros>,
+}
+
+/// The observer.
+#[derive(Default)]
+pub struct Journal {
+    vms: [Vm; MAX_VMS],
+    notices: VecDeque<Notice>,
+}
+
+impl Journal {
+    /// A VM's card asks for something.
+    pub fn request(&mut self, at: Micros, vm: VmId, command: &Command) {
+        match command {
+            Command::Initialize => self.tell(at, vm, What::Started),
+            Command::Reset => self.reset(at, vm),
+            Command::Configure(configuration) => self.configured(at, vm, configuration),
+            Command::Scan(_) => self.tell(at, vm, What::ScanStarted),
+            _ => {}
+        }
+    }
+
+    /// A VM's card is told something.
+    pub fn event(&mut self, at: Micros, vm: VmId, event: &Event) {
+        match event {
+            Event::Received(received) => self.received(vm, received),
+            Event::Transmitted(_, report) => {
+                if let Some(kind) = drop_kind(report.status) {
+                    return self.dropped(at, vm, kind, report.status);
+                }
+                if let Some(vm) = self.vms.get_mut(vm.index()) {
+                    vm.link.tx_rate = Some(report.rate);
+                }
+            }
+            &Event::Scan(ScanEvent::Complete {
+                channels, aborted, ..
+            }) => self.tell(at, vm, What::ScanEnded { channels, aborted }),
+            Event::MissedBeacons(missed) => {
+                let consecutive = missed.consecutive;
+                self.tell(at, vm, What::BeaconsMissed { consecutive });
+            }
+            &Event::ChannelSwitched(channel) => {
+                self.tell(at, vm, What::ChannelSwitched { channel });
+            }
+            _ => {}
+        }
+    }
+
+    /// The next notice.
+    pub fn next(&mut self) -> Option<Notice> {
+        self.notices.pop_front()
+    }
+
+    /// What this VM's link is like.
+    pub fn link(&self, vm: VmId) -> Link {
+        self.vms
+            .get(vm.index())
+            .map_or(Link::default(), |vm| vm.link)
+    }
+
+    fn tell(&mut self, at: Micros, vm: VmId, what: What) {
+        if self.notices.len() >= BACKLOG {
+            self.notices.pop_front();
+        }
+        self.notices.push_back(Notice { at, vm, what });
+    }
+
+    fn reset(&mut self, at: Micros, vm: VmId) {
+        let Some(state) = self.vms.get_mut(vm.index()) else {
+            return;
+        };
+        let associated = std::mem::take(state).associated;
+        if let Some(bssid) = associated {
+            self.tell(at, vm, What::Disassociated { bssid });
+        }
+        self.tell(at, vm, What::Stopped);
+    }
+
+    fn configured(&mut self, at: Micros, vm: VmId, configuration: &Configuration) {
+        let Some(state) = self.vms.get_mut(vm.index()) else {
+            return;
+        };
+        let bssid = Some(configuration.bssid).filter(|bssid| bssid.is_station());
+        if state.bssid != bssid {
+            state.bssid = bssid;
+            state.link = Link::default();
+        }
+        let now = bssid.filter(|_| configuration.associated);
+        let before = std::mem::replace(&mut state.associated, now);
+        if before == now {
+            return;
+        }
+        if let Some(bssid) = before {
+            state.left = Some((at, bssid));
+            self.tell(at, vm, What::Disassociated { bssid });
+        }
+        if let Some(bssid) = now {
+            let what = self.association(at, vm, bssid, configuration.channel);
+            self.tell(at, vm, what);
+        }
+    }
+
+    fn association(&self, at: Micros, vm: VmId, bssid: MacAddr, channel: Channel) -> What {
+        let left = self.vms.get(vm.index()).and_then(|vm| vm.left);
+        let recent = left.filter(|&(when, other)| other != bssid && at.since(when) <= ROAM);
+        What::Associated {
+            bssid,
+            channel,
+            previous: recent.map(|(_, other)| other),
+        }
+    }
+
+    fn received(&mut self, vm: VmId, received: &Received) {
+        let Some(vm) = self.vms.get_mut(vm.index()) else {
+            return;
+        };
+        // Transmitter address (IEEE 802.11-2020 9.3.2.1).
+        let from_own = vm
+            .bssid
+            .is_some_and(|bssid| received.frame.get(10..16) == Some(&bssid.0));
+        if from_own {
+            vm.link.signal = Some(received.signal);
+            vm.link.rx_rate = Some(received.rate);
+        }
+    }
+
+    fn dropped(&mut self, at: Micros, vm: VmId, kind: usize, status: TxStatus) {
+        let state = self.vms.get_mut(vm.index());
+        let Some(drops) = state.and_then(|vm| vm.drops.get_mut(kind)) else {
+            return;
+        };
+        drops.frames += 1;
+        if drops
+            .told
+            .is_some_and(|told| at.since(told) < DROPS_TOLD_EVERY)
+        {
+            return;
+        }
+        drops.told = Some(at);
+        let frames = std::mem::take(&mut drops.frames);
+        self.tell(at, vm, What::Dropped { status, frames });
+    }
+}
+
+fn drop_kind(status: TxStatus) -> Option<usize> {
+    match status {
+        TxStatus::Refused => Some(0),
+        TxStatus::UnknownStation => Some(1),
+        TxStatus::Malformed => Some(2),
+        TxStatus::Success | TxStatus::NoAck | TxStatus::Flushed => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airlane_wlan::{Band, Mode, ReceiveFilter, Tag, TxReport};
+
+    const VM: usize = 3;
+    const ONE: MacAddr = MacAddr([2, 0, 0, 0, 1, 1]);
+    const TWO: MacAddr = MacAddr([2, 0, 0, 0, 1, 2]);
+
+    fn vm() -> VmId {
+        VmId::new(VM).unwrap()
+    }
+
+    fn channel() -> Channel {
+        Channel::new(Band::Ghz5, 36).unwrap()
+    }
+
+    fn configuration(bssid: MacAddr, associated: bool) -> Command {
+        Command::Configure(Box::new(Configuration {
+            address: MacAddr([2, 0, 0, 0, 0, 1]),
+            bssid,
+            mode: Mode::Station,
+            channel: channel(),
+            associated,
+            association_id: 1,
+            filter: ReceiveFilter::empty(),
+            short_slot: true,
+            short_preamble: true,
+            protect: false,
+            forget_stations: false,
+        }))
+    }
+
+    fn told(journal: &mut Journal) -> Vec<What> {
+        std::iter::from_fn(|| journal.next())
+            .map(|notice| notice.what)
+            .collect()
+    }
+
+    fn associated(bssid: MacAddr, previous: Option<MacAddr>) -> What {
+        let channel = channel();
+        What::Associated {
+            bssid,
+            channel,
+            previous,
+        }
+    }
+
+    fn refused() -> Event {
+        let report = TxReport {
+            status: TxStatus::Refused,
+            retries: 0,
+            rts_failures: 0,
+            rate: Rate::OFDM_6,
+            sequence_control: 0,
+            airtime: Micros(0),
+        };
+        Event::Transmitted(Tag(1), report)
+    }
+
+    #[test]
+    fn an_association_is_told_once_however_often_it_is_configured() {
+        let mut journal = Journal::default();
+        journal.request(Micros(0), vm(), &configuration(ONE, false));
+        for at in 1..4 {
+            journal.request(Micros(at), vm(), &configuration(ONE, true));
+        }
+        assert_eq!(told(&mut journal), [associated(ONE, None)]);
+    }
+
+    #[test]
+    fn who_soon_joins_another_access_point_says_which_it_left() {
+        let mut journal = Journal::default();
+        journal.request(Micros(0), vm(), &configuration(ONE, true));
+        journal.request(Micros(1), vm(), &configuration(TWO, false));
+        journal.request(Micros(2), vm(), &configuration(TWO, true));
+        let left = What::Disassociated { bssid: ONE };
+        let expected = [associated(ONE, None), left, associated(TWO, Some(ONE))];
+        assert_eq!(told(&mut journal), expected);
+    }
+
+    #[test]
+    fn who_comes_much_later_has_not_roamed() {
+        let mut journal = Journal::default();
+        journal.request(Micros(0), vm(), &configuration(ONE, true));
+        journal.request(Micros(1), vm(), &configuration(TWO, false));
+        let later = Micros(2) + ROAM;
+        journal.request(later, vm(), &configuration(TWO, true));
+        assert_eq!(told(&mut journal).last(), Some(&associated(TWO, None)));
+    }
+
+    #[test]
+    fn a_reset_ends_the_association() {
+        let mut journal = Journal::default();
+        journal.request(Micros(0), vm(), &configuration(ONE, true));
+        journal.request(Micros(1), vm(), &Command::Reset);
+        let ended = [What::Disassociated { bssid: ONE }, What::Stopped];
+        assert_eq!(told(&mut journal)[1..], ended);
+    }
+
+    #[test]
+    fn a_flood_of_refused_frames_is_told_once_a_second_with_its_size() {
+        let mut journal = Journal::default();
+        for at in 0..1_000 {
+            journal.event(Micros(at), vm(), &refused());
+        }
+        journal.event(DROPS_TOLD_EVERY, vm(), &refused());
+        let dropped = |frames| What::Dropped {
+            status: TxStatus::Refused,
+            frames,
+        };
+        assert_eq!(told(&mut journal), [dropped(1), dropped(1_000)]);
+    }
+
+    #[test]
+    fn notices_that_nobody_fetches_are_bounded() {
+        let mut journal = Journal::default();
+        for at in 0..2 * BACKLOG as u64 {
+            journal.request(Micros(at), vm(), &Command::Initialize);
+        }
+        assert_eq!(told(&mut journal).len(), BACKLOG);
+    }
+}
