@@ -103,6 +103,18 @@ fn a_killed_vm_leaves_its_neighbour_and_its_place() {
     run("vm-killed", "6.1").assert_passed();
 }
 
+#[test]
+#[ignore = "boots guests"]
+fn four_vms_share_one_card() {
+    run("four-vms", "6.1").assert_passed();
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn two_vms_on_two_channels_keep_their_associations() {
+    run("two-channels", "6.1").assert_passed();
+}
+
 mod capture {
     use super::*;
 

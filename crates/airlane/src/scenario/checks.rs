@@ -41,13 +41,24 @@ fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<C
             udp_mbps: fields::within(source, "udp_mbps", raw.udp_mbps.as_ref(), 1..=1000, 8)?,
             min_mbps: fields::within(source, "min_mbps", raw.min_mbps.as_ref(), 0.0..=1000.0, 0.1)?,
         },
+        "steady" => CheckKind::Steady {
+            seconds: seconds(10)?,
+            min_percent: fields::within(
+                source,
+                "min_percent",
+                raw.min_percent.as_ref(),
+                0.0..=1000.0,
+                0.0,
+            )?,
+        },
         "killed" => CheckKind::Killed {
             witness: witness(source, scenario, raw)?,
             seconds: seconds(12)?,
         },
         other => {
             let message = format!("there is no check `{other}`");
-            let remedy = "use one of: associated, refused, ping, isolated, throughput, killed";
+            let remedy =
+                "use one of: associated, refused, ping, isolated, throughput, steady, killed";
             return Err(source.error(&raw.kind.span(), message, remedy));
         }
     })
@@ -93,6 +104,7 @@ fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Resu
         CheckKind::Associated | CheckKind::Refused | CheckKind::Isolated => &[],
         CheckKind::Ping { .. } => &["count"],
         CheckKind::Throughput { .. } => &["seconds", "udp_mbps", "min_mbps"],
+        CheckKind::Steady { .. } => &["seconds", "min_percent"],
         CheckKind::Killed { .. } => &["seconds", "witness"],
     };
     let written = [
@@ -100,6 +112,7 @@ fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Resu
         ("seconds", raw.seconds.as_ref().map(Spanned::span)),
         ("udp_mbps", raw.udp_mbps.as_ref().map(Spanned::span)),
         ("min_mbps", raw.min_mbps.as_ref().map(Spanned::span)),
+        ("min_percent", raw.min_percent.as_ref().map(Spanned::span)),
         ("witness", raw.witness.as_ref().map(Spanned::span)),
     ];
     for (key, span) in written {

@@ -155,6 +155,13 @@ pub enum CheckKind {
         /// The least that TCP must reach each way.
         min_mbps: f64,
     },
+    /// It keeps its association while all transfer; the sum is compared with one VM alone.
+    Steady {
+        /// Length of the transfer of all.
+        seconds: u64,
+        /// The least sum, as per cent of what the first VM reaches alone.
+        min_percent: f64,
+    },
     /// It is killed in mid-transfer; `witness`' transfer goes on; a new VM takes its place.
     Killed {
         /// Index into [`Scenario::vms`].
@@ -173,6 +180,7 @@ impl CheckKind {
             Self::Ping { .. } => "ping",
             Self::Isolated => "isolated",
             Self::Throughput { .. } => "throughput",
+            Self::Steady { .. } => "steady",
             Self::Killed { .. } => "killed",
         }
     }

@@ -90,5 +90,6 @@ pub struct Check {
     pub seconds: Option<Spanned<u64>>,
     pub udp_mbps: Option<Spanned<u64>>,
     pub min_mbps: Option<Spanned<f64>>,
+    pub min_percent: Option<Spanned<f64>>,
     pub witness: Option<Spanned<String>>,
 }

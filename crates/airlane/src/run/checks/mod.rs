@@ -7,6 +7,7 @@ mod isolated;
 mod killed;
 mod ping;
 mod refused;
+mod steady;
 mod throughput;
 
 pub use console::check as consoles;
@@ -133,6 +134,11 @@ pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
         session,
         findings,
         &of(|kind| matches!(kind, CheckKind::Throughput { .. })),
+    )?;
+    steady::check(
+        session,
+        findings,
+        &of(|kind| matches!(kind, CheckKind::Steady { .. })),
     )?;
     for check in of(|kind| matches!(kind, CheckKind::Killed { .. })) {
         killed::check(session, findings, check)?;
