@@ -44,7 +44,7 @@ kinds! {
     Edca(_),
     AddStation(..),
     RemoveStation(_),
-    ModifyStation(_),
+    ModifyStation(..),
     SetKey(_),
     RemoveKey(..),
     BlockAck(_),

@@ -9,8 +9,6 @@ use crate::registers::scd;
 pub const QUEUES: usize = scd::QUEUES as usize;
 /// The FIFO of the command queue.
 const COMMAND_FIFO: u8 = 7;
-/// Queues from here on aggregate (`IWLAGN_FIRST_AMPDU_QUEUE`).
-const FIRST_AGGREGATION_QUEUE: u8 = 11;
 
 /// One queue's place.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +21,8 @@ pub struct Queue {
     pub active: bool,
     /// Its FIFO.
     pub fifo: u8,
+    /// It serves a block-ack agreement: ring indices follow the sequence numbers of its frames.
+    pub aggregates: bool,
     /// Tells apart what was asked before and after the queue was emptied by force; three bits.
     generation: u16,
 }
@@ -121,11 +121,6 @@ impl Scheduler {
 /// The sequence word of a ring entry: index in bits 7:0, queue in 12:8.
 pub fn sequence(queue: u8, index: u8) -> u16 {
     u16::from(queue & 0x1f) << 8 | u16::from(index)
-}
-
-/// True for queues whose ring index follows the sequence number of their frames.
-pub fn aggregates(queue: u8) -> bool {
-    queue >= FIRST_AGGREGATION_QUEUE
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use airlane_wlan::{
 use crate::commands::Known;
 use crate::rate;
 use crate::response::{Transmitted, id};
-use crate::scheduler::{self, aggregates};
+use crate::scheduler::{self, Queue};
 use crate::tfd::Tfd;
 use crate::wire::{array_at, u8_at, u16_at, u32_at};
 
@@ -50,6 +50,8 @@ pub struct InFlight {
     byte_count: u16,
     frame_control: u16,
     sequence_control: u16,
+    /// From a queue of a block-ack agreement: its sequence number is its ring index.
+    aggregated: bool,
     /// False for a descriptor without a command: nobody waits for a response.
     answerable: bool,
 }
@@ -115,14 +117,8 @@ pub enum Taken {
     Nothing,
 }
 
-/// Reads the transmit command that `tfd` describes. The frame stays where it is.
-pub fn take(
-    tfd: &Tfd,
-    queue: u8,
-    category: AccessCategory,
-    known: &Known,
-    memory: &mut Memory,
-) -> Taken {
+/// Reads the transmit command that `tfd`, of queue `number`, describes. The frame stays where it is.
+pub fn take(tfd: &Tfd, number: u8, queue: &Queue, known: &Known, memory: &mut Memory) -> Taken {
     let mut start = [0; FRAME + LONGEST_HEADER];
     let Ok(length) = tfd.read(memory, &mut start) else {
         return Taken::Nothing;
@@ -131,12 +127,14 @@ pub fn take(
     if length < FRAME || u8_at(start, 0) != Some(id::TX) {
         return Taken::Nothing;
     }
-    let Some((in_flight, header)) = describe(start, known) else {
+    let Some((mut in_flight, header)) = describe(start, known) else {
         return Taken::Refuse(describe_headless(start));
     };
+    in_flight.aggregated = queue.aggregates && in_flight.tid != NO_TID;
     match transmit(start, &header, tfd, memory) {
         Some(mut transmit) => {
-            (transmit.queue, transmit.category) = (queue, category);
+            (transmit.queue, transmit.category) = (number, queue.category());
+            transmit.aggregate = in_flight.aggregated;
             Taken::Send(in_flight, transmit)
         }
         None => Taken::Refuse(in_flight),
@@ -165,6 +163,7 @@ fn describe(start: &[u8], known: &Known) -> Option<(InFlight, Header)> {
         byte_count: u16_at(start, 4)?,
         frame_control: header.control,
         sequence_control: header.sequence_control.unwrap_or(0),
+        aggregated: false,
         answerable: true,
     };
     Some((in_flight, header))
@@ -206,6 +205,7 @@ fn transmit(start: &[u8], header: &Header, tfd: &Tfd, memory: &mut Memory) -> Op
         acknowledge: flags.contains(Flags::ACKNOWLEDGE),
         assign_sequence: flags.contains(Flags::ASSIGN_SEQUENCE),
         protect: flags.contains(Flags::PROTECT),
+        aggregate: false,
         rate: tx_rate(start, &flags)?,
         cipher: cipher(start)?,
         retry_limit: u8_at(start, 4 + 0x32)?,
@@ -258,7 +258,7 @@ pub fn respond(
     let sequence_control = completion
         .sequence_control
         .unwrap_or(in_flight.sequence_control);
-    let next = if aggregates(queue) {
+    let next = if in_flight.aggregated {
         (in_flight.sequence_control >> 4) + 1
     } else {
         u16::from(index.wrapping_add(1))

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use airlane_iwl::testing::{FakeDriver, Station, obliging_radio};
 use airlane_wlan::{
-    Band, Channel, Command, Event, MacAddr, Micros, Mode, Refusal, Reply, Request, Statistics,
+    AggregationLimits, Band, Channel, Command, Event, MacAddr, Micros, Mode, PeerHt, Refusal,
+    Reply, Request, Statistics,
 };
 
 const ADDRESS: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -184,7 +185,10 @@ fn forty_megahertz_lies_above_or_below() {
 fn stations_and_keys() {
     let (mut driver, log) = logged();
     assert_eq!(driver.add_station(0, AP), 1);
-    assert_eq!(last(&log), format!("AddStation(StationIndex(0), {AP})"));
+    assert_eq!(
+        last(&log),
+        format!("AddStation(StationIndex(0), {AP}, {:?})", PeerHt::default())
+    );
     assert_eq!(driver.set_key(0, 3, Some(2), [7; 16]), 1);
     assert_eq!(
         last(&log),
@@ -196,6 +200,49 @@ fn stations_and_keys() {
     remove[4..10].copy_from_slice(&AP.0);
     assert_eq!(driver.command(0x19, &remove)[0], 1);
     assert_eq!(last(&log), format!("RemoveStation({AP})"));
+}
+
+/// What becomes of a change that says nothing new about what the station can.
+const MODIFIED: &str =
+    "ModifyStation(StationIndex(2), PeerHt { ampdu_exponent: 0, ampdu_spacing: 0, wide: false })";
+
+#[test]
+fn what_a_peer_can_follows_the_flags_under_their_mask() {
+    let (mut driver, log) = logged();
+    driver.add_station(0, AP);
+    let peer = PeerHt {
+        ampdu_exponent: 3,
+        ampdu_spacing: 5,
+        wide: true,
+    };
+    assert_eq!(driver.update_ht(0, peer), 1);
+    let changed = format!("ModifyStation(StationIndex(0), {peer:?})");
+    assert_eq!(last(&log), changed);
+    let mut power_save = [0; 92];
+    (power_save[0], power_save[0x49], power_save[0x4d]) = (1, 0xff, 1);
+    power_save[0x4b] = 0xff;
+    driver.command(0x18, &power_save);
+    assert_eq!(last(&log), changed, "only what the mask names changes");
+    driver.add_station(0, AP);
+    assert!(last(&log).ends_with(&format!("{:?})", PeerHt::default())));
+}
+
+#[test]
+fn link_quality_carries_rates_and_bounds_of_a_mpdus() {
+    let (mut driver, log) = logged();
+    driver.add_station(0, AP);
+    let limits = AggregationLimits {
+        frames: 31,
+        time: Micros(2_000),
+        no_start_after: 4,
+    };
+    driver.link_quality_with(0, &[0x1_e917; 16], &limits);
+    let asked = last(&log);
+    assert!(
+        asked.contains("mcs: 23, wide: true, short_guard: true"),
+        "{asked}"
+    );
+    assert!(asked.ends_with(&format!("{limits:?})")), "{asked}");
 }
 
 #[test]
@@ -212,8 +259,8 @@ fn block_acks_and_flags_of_a_station() {
             0x10,
             "BlockAck(BlockAck { station: StationIndex(2), tid: 6, start: None })",
         ),
-        (0x02, "ModifyStation(StationIndex(2))"),
-        (0x00, "ModifyStation(StationIndex(2))"),
+        (0x02, MODIFIED),
+        (0x00, MODIFIED),
     ] {
         payload[0x0d] = mask;
         payload[0x54..0x58].copy_from_slice(&[5, 6, 0x23, 0x01]);

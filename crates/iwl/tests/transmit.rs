@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use airlane_iwl::testing::{FakeDriver, TxOptions, sent};
+use airlane_iwl::testing::{Aggregation, FakeDriver, TxOptions, sent};
 use airlane_wlan::{
     AccessCategory, Command, Event, MacAddr, OfdmRate, Rate, Reply, Request, Tag, Transmit,
     TxCipher, TxRate, TxReport, TxStatus,
@@ -260,10 +260,51 @@ fn a_frame_shorter_than_it_claims_is_refused() {
     assert_eq!(driver.tx_responses()[0].status, 0x89);
 }
 
+/// With the access point, for TID 0, as best effort.
+fn agreement(queue: u8, start: u16) -> Aggregation {
+    Aggregation {
+        queue,
+        station: 0,
+        tid: 0,
+        fifo: 1,
+        start,
+    }
+}
+
+#[test]
+fn a_queue_that_served_an_agreement_serves_plain_frames_again() {
+    let mut driver = manual();
+    driver.start_aggregation(&agreement(11, 0x300));
+    driver.enable_queue(11, 1, 7);
+    let options = TxOptions {
+        queue: 11,
+        ..TxOptions::DATA
+    };
+    driver.transmit(&qos_data(0x300, b"x"), &options);
+    let (tag, transmit) = next_frame(&mut driver);
+    assert!(!transmit.aggregate);
+    driver.event(Event::Transmitted(tag, sent(0x3000)));
+    assert_eq!(driver.tx_responses()[0].next, 8);
+}
+
+#[test]
+fn a_null_frame_on_an_aggregation_queue_is_not_aggregated() {
+    let mut driver = manual();
+    driver.start_aggregation(&agreement(11, 0));
+    let mut null = qos_data(0, b"");
+    null[0] = 0xc8;
+    let options = TxOptions {
+        queue: 11,
+        ..TxOptions::DATA
+    };
+    driver.transmit(&null, &options);
+    assert!(!next_frame(&mut driver).1.aggregate);
+}
+
 #[test]
 fn an_aggregation_queue_reclaims_by_sequence_number() {
     let mut driver = manual();
-    driver.enable_queue(11, 1, 0xffe);
+    driver.start_aggregation(&agreement(11, 0xffe));
     let options = TxOptions {
         queue: 11,
         tid: 0,
@@ -276,6 +317,7 @@ fn an_aggregation_queue_reclaims_by_sequence_number() {
             (transmit.queue, transmit.category),
             (11, AccessCategory::BestEffort)
         );
+        assert!(transmit.aggregate);
         driver.event(Event::Transmitted(tag, sent(sequence << 4)));
     }
     let next: Vec<_> = driver
@@ -298,7 +340,7 @@ fn a_doorbell_on_an_inactive_queue_fetches_nothing() {
 #[test]
 fn a_queue_that_goes_off_takes_its_frames_along() {
     let mut driver = manual();
-    driver.enable_queue(11, 1, 0);
+    driver.start_aggregation(&agreement(11, 0));
     let options = TxOptions {
         queue: 11,
         ..TxOptions::DATA
@@ -306,7 +348,7 @@ fn a_queue_that_goes_off_takes_its_frames_along() {
     driver.transmit(&qos_data(0, b"x"), &options);
     let (tag, _) = next_frame(&mut driver);
     driver.disable_queue(11);
-    driver.enable_queue(11, 1, 0);
+    driver.start_aggregation(&agreement(11, 0));
     driver.transmit(&qos_data(0, b"y"), &options);
     next_frame(&mut driver);
     driver.event(Event::Transmitted(tag, report(TxStatus::Success)));

@@ -101,7 +101,7 @@ impl Nic {
         let vmac = vmacs.get_mut(vm.index()).and_then(Option::as_deref_mut);
         let vmac = vmac.ok_or(Refusal::NotInitialized)?;
         match command {
-            Command::AddStation(index, address) => {
+            Command::AddStation(index, address, _) => {
                 if let Some(old) = vmac.station(index).map(|station| station.address)
                     && old != address
                 {
@@ -114,7 +114,7 @@ impl Nic {
                 keys.forget_peer(vm, address);
                 return known(vmac.remove_station(address), Refusal::UnknownStation);
             }
-            Command::ModifyStation(index) => {
+            Command::ModifyStation(index, _) => {
                 return known(vmac.station(index).is_some(), Refusal::UnknownStation);
             }
             Command::SetKey(key) => {
@@ -126,7 +126,7 @@ impl Nic {
             Command::BlockAck(agreement) => {
                 return known(vmac.set_agreement(agreement), Refusal::UnknownStation);
             }
-            Command::RateLadder(index, ladder) => {
+            Command::RateLadder(index, ladder, _) => {
                 return known(vmac.set_ladder(index, *ladder), Refusal::UnknownStation);
             }
             Command::Statistics { clear } => return Ok(statistics(vmac, clear)),

@@ -3,7 +3,7 @@
 use airlane_dma::Frame;
 use arrayvec::ArrayVec;
 
-use crate::{Channel, MacAddr, Micros, Rate};
+use crate::{AggregationLimits, Channel, MacAddr, Micros, PeerHt, Rate};
 
 /// What the front end recognises an answer by. The radio gives it back unread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,19 +42,19 @@ pub enum Command {
     /// Channel access parameters, indexed by [`AccessCategory`].
     Edca([EdcaParameters; 4]),
     /// A peer station enters the table (or is replaced).
-    AddStation(StationIndex, MacAddr),
+    AddStation(StationIndex, MacAddr, PeerHt),
     /// A peer station leaves the table.
     RemoveStation(MacAddr),
-    /// Flags of a known station change (power save, HT); the NIC checks that it exists.
-    ModifyStation(StationIndex),
+    /// A known station changes: this is what it can now. The NIC checks that it exists.
+    ModifyStation(StationIndex, PeerHt),
     /// A key of a station.
     SetKey(Box<Key>),
     /// The key in this slot of this station goes.
     RemoveKey(StationIndex, u8),
     /// A block-ack agreement for frames that we receive.
     BlockAck(BlockAck),
-    /// The rates to try for a station's data, first to last.
-    RateLadder(StationIndex, Box<RateLadder>),
+    /// The rates to try for a station's data, first to last, and the bounds of its A-MPDUs.
+    RateLadder(StationIndex, Box<RateLadder>, AggregationLimits),
     /// Look for access points.
     Scan(Box<ScanRequest>),
     /// Stop looking.
@@ -359,6 +359,8 @@ pub struct Transmit {
     pub assign_sequence: bool,
     /// Protect with RTS/CTS.
     pub protect: bool,
+    /// Its queue belongs to a block-ack agreement: it may travel in an A-MPDU.
+    pub aggregate: bool,
     /// At what rate.
     pub rate: TxRate,
     /// How encrypted.

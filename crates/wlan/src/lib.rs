@@ -10,6 +10,7 @@
 //! * [`Command::Reset`] is answered by [`Event::ResetDone`], and nothing that was asked before it
 //!   is answered after that.
 
+mod aggregation;
 mod buffer;
 mod channel;
 mod command;
@@ -19,6 +20,7 @@ mod mac_addr;
 mod rate;
 mod units;
 
+pub use aggregation::{AggregationLimits, PeerHt};
 pub use buffer::{Buffer, BufferPool, CAPACITY};
 pub use channel::{Band, Channel, ChannelError, Width};
 pub use command::*;

@@ -51,6 +51,8 @@ pub(crate) struct Known {
     pub rxon: Option<Rxon>,
     /// First rate word of each station's ladder: what transmit responses echo.
     pub first_rates: [u32; airlane_wlan::STATIONS],
+    /// Station flags of each station.
+    pub station_flags: [u32; airlane_wlan::STATIONS],
     /// Beacon interval, in time units.
     pub beacon_interval: u16,
 }

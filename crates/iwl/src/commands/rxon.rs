@@ -91,6 +91,7 @@ pub fn decode(known: &mut Known, payload: &[u8]) -> Option<Asked> {
     let configuration = rxon.configuration(forget)?;
     if forget {
         known.first_rates = Default::default();
+        known.station_flags = Default::default();
     }
     known.rxon = Some(rxon);
     Some(Asked::Radio(Command::Configure(Box::new(configuration))))

@@ -46,12 +46,14 @@ impl Device {
     /// A queue goes on or off. Off: what it had in flight is the driver's again.
     pub(super) fn queue_status_written(&mut self, number: u8, value: u32) {
         let active = value & scd::STATUS_ACTIVE != 0;
+        let aggregates = self.scd.get(scd::AGGR_SEL) & (1 << (number & 31)) != 0;
         let Some(queue) = self.scheduler.queue_mut(number) else {
             return;
         };
         let (was, next) = (*queue, queue.next);
         queue.active = active;
         queue.fifo = (value & 7) as u8;
+        queue.aggregates = active && aggregates;
         let feeds_commands = if active { &*queue } else { &was }.feeds_commands();
         if feeds_commands && was.active != active {
             self.commands.clear(next);
@@ -238,8 +240,7 @@ impl Device {
     ) -> Option<Command> {
         let queue = *self.scheduler.queue(number)?;
         let memory = &mut self.memory;
-        let category = queue.category();
-        let taken = tfd.map(|tfd| transmit::take(&tfd, number, category, &self.known, memory));
+        let taken = tfd.map(|tfd| transmit::take(&tfd, number, &queue, &self.known, memory));
         let (in_flight, command, end) = match (taken, end) {
             (Some(transmit::Taken::Send(in_flight, transmit)), None) => {
                 (in_flight, Some(Command::Transmit(transmit)), None)

@@ -12,6 +12,8 @@ pub const QUEUE_RDPTR: u32 = 0x2c68;
 pub const QUEUE_STATUS: u32 = 0x2d0c;
 /// QUEUE_STATUS: the queue is active.
 pub const STATUS_ACTIVE: u32 = 1 << 3;
+/// Queues that aggregate, a bit each.
+pub const AGGR_SEL: u32 = 0x2e48;
 /// Queues of the card.
 pub const QUEUES: u32 = 20;
 /// Where the scheduler's SRAM lies behind the memory window.
@@ -74,7 +76,7 @@ const REGISTERS: &[Register] = &[
     Register::new(0x2da8, "GP_CTRL", Rule::Masked(ALL), "auto-active mode"),
     Register::new(0x2e44, "CHAINEXT_EN", Rule::Masked(ALL), "written 0"),
     Register::new(
-        0x2e48,
+        AGGR_SEL,
         "AGGR_SEL",
         Rule::Masked(ALL),
         "queues that aggregate",

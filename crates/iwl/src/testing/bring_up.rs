@@ -273,11 +273,17 @@ impl FakeDriver {
         self.command(0xb0, &[15, 0, 1, 1, 0x40, 0x40, 0, 0]);
     }
 
-    /// Activates a queue on a FIFO, its first entry at `start`: an index, or, for aggregation, a
-    /// sequence number.
-    pub fn enable_queue(&mut self, queue: u8, fifo: u32, start: u16) {
-        let status = 0x00a0_2d0c + 4 * u32::from(queue);
-        self.write_peripheral(status, 0x0008_0000);
+    /// Activates a queue without agreement on a FIFO, its first entry at index `start`.
+    pub fn enable_queue(&mut self, queue: u8, fifo: u32, start: u8) {
+        self.disable_queue(queue);
+        let aggregates = self.read_peripheral(0x00a0_2e48);
+        self.write_peripheral(0x00a0_2e48, aggregates & !(1 << queue));
+        self.place_queue(queue, u16::from(start));
+        self.activate_queue(queue, fifo);
+    }
+
+    /// Sets both pointers of an inactive queue: to an index, or, for aggregation, a sequence number.
+    pub(super) fn place_queue(&mut self, queue: u8, start: u16) {
         let index = start as u8;
         self.queues[usize::from(queue)] = DriverQueue {
             write: index,
@@ -285,7 +291,10 @@ impl FakeDriver {
         };
         self.write(0x460, u32::from(index) | u32::from(queue) << 8);
         self.write_peripheral(0x00a0_2c68 + 4 * u32::from(queue), u32::from(start));
-        self.write_peripheral(status, 0x017f_0018 | fifo);
+    }
+
+    pub(super) fn activate_queue(&mut self, queue: u8, fifo: u32) {
+        self.write_peripheral(0x00a0_2d0c + 4 * u32::from(queue), 0x017f_0018 | fifo);
     }
 
     /// Deactivates a queue.

@@ -1,6 +1,6 @@
 //! Host commands with their payloads, as the driver lays them out.
 
-use airlane_wlan::{Band, Channel, MacAddr};
+use airlane_wlan::{AggregationLimits, Band, Channel, MacAddr, Micros};
 
 use super::FakeDriver;
 
@@ -45,14 +45,14 @@ impl FakeDriver {
         self.command(0x18, &payload)[0]
     }
 
-    /// TX_LINK_QUALITY with these rate words.
+    /// TX_LINK_QUALITY with these rate words, and the bounds of A-MPDUs that the driver starts with.
     pub fn link_quality(&mut self, station: u8, rates: &[u32; 16]) {
-        let mut payload = [0; 88];
-        payload[0] = station;
-        for (index, rate) in rates.iter().enumerate() {
-            payload[0x14 + 4 * index..0x18 + 4 * index].copy_from_slice(&rate.to_le_bytes());
-        }
-        self.command(0x4e, &payload);
+        let limits = AggregationLimits {
+            frames: 63,
+            time: Micros(4_000),
+            no_start_after: 3,
+        };
+        self.link_quality_with(station, rates, &limits);
     }
 
     /// Installs a CCMP key; the status byte.

@@ -8,6 +8,7 @@
 //! [`FakeDriver::set_radio`], or take it away and drive [`FakeDriver::next_request`] and
 //! [`FakeDriver::event`] by hand.
 
+mod aggregation;
 mod bring_up;
 mod commands;
 mod layout;
@@ -22,6 +23,7 @@ use airlane_wlan::{
 };
 
 use crate::{Device, Identity, Model};
+pub use aggregation::Aggregation;
 pub use bring_up::Image;
 pub use commands::{Station, ccmp_key};
 pub use receive::{Packet, RxFrame, TxResponse};

@@ -25,7 +25,7 @@ fn any_command(rng: &mut SmallRng) -> Command {
         1 | 2 => Command::Initialize,
         3 => Command::AbortScan,
         4 => Command::Flush(rng.random()),
-        5 => Command::AddStation(station, bssid(rng.random_range(0..3))),
+        5 => Command::AddStation(station, bssid(rng.random_range(0..3)), PeerHt::default()),
         6 => Command::RemoveStation(bssid(rng.random_range(0..3))),
         7 => Command::RemoveKey(station, rng.random()),
         8 => Command::BlockAck(BlockAck {
@@ -40,6 +40,7 @@ fn any_command(rng: &mut SmallRng) -> Command {
             } else {
                 RateLadder::new()
             }),
+            AggregationLimits::default(),
         ),
         10 => Command::SwitchChannel(ChannelSwitch {
             channel: channel(rng.random_range(30..60)),

@@ -266,7 +266,14 @@ fn a_slow_neighbour_does_not_take_more_than_half_the_airtime() {
     world.join(0, 0);
     world.join(1, 0);
     let slow = RateLadder::from_iter([Rate::OFDM_6]);
-    world.ask(0, Command::RateLadder(StationIndex(0), Box::new(slow)));
+    world.ask(
+        0,
+        Command::RateLadder(
+            StationIndex(0),
+            Box::new(slow),
+            AggregationLimits::default(),
+        ),
+    );
     for _ in 0..600 {
         world.send(0, &uplink(0, 0, &[0; 1_400]), |_| {});
         world.send(1, &uplink(1, 0, &[0; 1_400]), |_| {});

@@ -116,10 +116,17 @@ impl World {
     pub(super) fn join(&mut self, number: usize, ap: usize) {
         assert_eq!(self.answer(number, Command::Initialize), Reply::Ok);
         self.configure(number, |_| {}, Some(ap));
-        self.ask(number, Command::AddStation(StationIndex(0), bssid(ap)));
         self.ask(
             number,
-            Command::RateLadder(StationIndex(0), Box::new(ladder())),
+            Command::AddStation(StationIndex(0), bssid(ap), PeerHt::default()),
+        );
+        self.ask(
+            number,
+            Command::RateLadder(
+                StationIndex(0),
+                Box::new(ladder()),
+                AggregationLimits::default(),
+            ),
         );
     }
 
@@ -183,6 +190,7 @@ impl World {
             acknowledge: true,
             assign_sequence: true,
             protect: false,
+            aggregate: false,
             rate: TxRate::Ladder,
             cipher: TxCipher::None,
             retry_limit: 7,
