@@ -3,9 +3,7 @@
 
 use airlane::daemon::AccessPoints;
 use airlane::daemon::radio::Radio;
-use airlane_air::{
-    Air, AirConfig, AirEvent, AirMode, Position, RadioConfig, RadioId, Transmission,
-};
+use airlane_air::{Air, AirConfig, AirMode, Position, RadioConfig, RadioId, Transmission};
 use airlane_host::Host;
 use airlane_lane::VmId;
 use airlane_nic::{Medium, Nic};
@@ -138,8 +136,7 @@ impl Parts {
         let mut any = false;
         while let Some(event) = probe.stage(Stage::Air, || air.next_event()) {
             any = true;
-            let (AirEvent::Received { radio, .. } | AirEvent::Sent { radio, .. }) = &event;
-            if radio == card {
+            if event.radio() == *card {
                 let mut air = Watched { air, probe };
                 probe.stage(Stage::Nic, || nic.air_event(now, event, &mut air));
             }

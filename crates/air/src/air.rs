@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::counters::ChannelAirtime;
-use crate::medium::{Medium, Ppdus};
+use crate::medium::{Medium, Mpdu, Ppdus};
 use crate::queue::Pending;
 use crate::radio::{MediumId, Radio, Radios};
 use crate::schedule::{Due, Schedule};
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Buffers for frames with the Retry bit.
-const RETRY_BUFFERS: usize = 64;
+const RETRY_BUFFERS: usize = 256;
 
 /// A wireless medium with its radios. See the crate's documentation.
 pub struct Air {
@@ -36,6 +36,10 @@ pub struct Air {
     pub(crate) tap: Option<Box<dyn Tap + Send>>,
     /// Never goes back.
     pub(crate) now: Micros,
+    /// Lists of MPDUs, used again without allocation.
+    pub(crate) spare: Vec<Vec<Mpdu>>,
+    /// Frames that an exchange has left in their queue.
+    pub(crate) kept: Vec<Pending>,
     /// Lists of radios that are walked while the medium changes under them.
     pub(crate) scratch: Vec<RadioId>,
     pub(crate) winners: Vec<RadioId>,
@@ -61,6 +65,8 @@ impl Air {
             addresses: BTreeSet::new(),
             tap: None,
             now: Micros(0),
+            spare: Vec::new(),
+            kept: Vec::new(),
             scratch: Vec::new(),
             winners: Vec::new(),
         }
@@ -255,13 +261,8 @@ impl Air {
         mut matches: impl FnMut(u64) -> bool,
         even_on_air: bool,
     ) {
-        let Some(radio) = self.radios.get(id) else {
-            return;
-        };
-        let exchange = radio.exchange.filter(|_| !even_on_air);
         for category in AccessCategory::ALL {
-            let on_air = exchange.is_some_and(|exchange| exchange.category == category);
-            self.cancel_in(id, category, &mut matches, usize::from(on_air));
+            self.cancel_in(id, category, &mut matches, even_on_air);
         }
     }
 
@@ -270,7 +271,7 @@ impl Air {
         id: RadioId,
         category: AccessCategory,
         matches: &mut impl FnMut(u64) -> bool,
-        kept: usize,
+        even_on_air: bool,
     ) {
         let waiting = self.queued(id, category);
         for at in 0..waiting {
@@ -281,7 +282,8 @@ impl Air {
             let Some(pending) = queue.pending.pop_front() else {
                 return;
             };
-            if at >= kept && matches(pending.transmission.token) {
+            let on_air = pending.aboard && !even_on_air;
+            if !on_air && matches(pending.transmission.token) {
                 if at == 0 {
                     queue.forget_window();
                 }
@@ -308,15 +310,18 @@ impl Air {
             Outcome::Cancelled => &mut self.counters.cancelled,
         };
         *counter += 1;
-        let last_attempt = pending.attempts.saturating_sub(1);
+        let (first, last) = pending.used.unwrap_or_else(|| {
+            let rate = pending.next_rate();
+            (rate, rate)
+        });
         self.events.push_back(AirEvent::Sent {
             radio,
             token: pending.transmission.token,
             outcome,
             attempts: pending.attempts,
             rts_failures: pending.rts_failures,
-            rate: pending.transmission.rate(0),
-            last_rate: pending.transmission.rate(last_attempt),
+            rate: first,
+            last_rate: last,
             airtime: pending.airtime,
             ack_signal,
             at: self.now,

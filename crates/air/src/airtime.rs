@@ -7,6 +7,8 @@ use airlane_wlan::{Band, Channel, DsssRate, Micros, OfdmRate, Rate, frame};
 
 /// Bytes of an ACK or CTS, FCS included (IEEE 802.11-2020 9.3.1.3, 9.3.1.4).
 pub const ACK_BYTES: usize = 14;
+/// Bytes of a compressed BlockAck, FCS included (IEEE 802.11-2020 9.3.1.8).
+pub const BLOCK_ACK_BYTES: usize = 32;
 /// Bytes of an RTS, FCS included (IEEE 802.11-2020 9.3.1.2).
 pub const RTS_BYTES: usize = 20;
 
@@ -61,6 +63,11 @@ pub fn frame_duration(channel: Channel, rate: Rate, length: usize) -> Micros {
 /// the ACK (IEEE 802.11-2020 9.2.5.2).
 pub fn data_nav(band: Band, rate: Rate) -> Micros {
     sifs(band) + duration(band, response_rate(rate), ACK_BYTES)
+}
+
+/// The same for an A-MPDU: SIFS and the BlockAck.
+pub fn block_ack_nav(band: Band, rate: Rate) -> Micros {
+    sifs(band) + duration(band, response_rate(rate), BLOCK_ACK_BYTES)
 }
 
 /// The rate at which a receiver answers a frame sent at `rate`: the highest mandatory rate of the

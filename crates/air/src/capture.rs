@@ -6,7 +6,7 @@
 use airlane_wlan::{Band, DsssRate, Rate};
 use arrayvec::ArrayVec;
 
-use crate::Captured;
+use crate::{Captured, Subframe};
 
 /// A radiotap header.
 pub type Radiotap = ArrayVec<u8, 64>;
@@ -20,6 +20,7 @@ mod present {
     pub const SIGNAL: u32 = 1 << 5;
     pub const TX_POWER: u32 = 1 << 10;
     pub const MCS: u32 = 1 << 19;
+    pub const AMPDU_STATUS: u32 = 1 << 20;
 }
 
 /// Flags field: short preamble. FCS at the end (0x10) is never set: frames come without.
@@ -36,6 +37,10 @@ const MCS_KNOWN: u8 = 0x01 | 0x02 | 0x04 | 0x08;
 const MCS_WIDE: u8 = 0x01;
 const MCS_SHORT_GUARD: u8 = 0x04;
 const MCS_GREENFIELD: u8 = 0x08;
+
+/// A-MPDU status flags.
+const AMPDU_LAST_KNOWN: u16 = 0x0004;
+const AMPDU_IS_LAST: u16 = 0x0008;
 
 /// The header for `captured`: start time, flags, rate or MCS, channel, signal where there is one,
 /// and transmit power.
@@ -60,6 +65,11 @@ pub fn radiotap(captured: &Captured<'_>) -> Radiotap {
     if let Some(mcs) = mcs(captured.rate) {
         present |= present::MCS;
         header.extend(mcs);
+    }
+    if let Some(subframe) = captured.subframe {
+        present |= present::AMPDU_STATUS;
+        align(&mut header, 4);
+        header.extend(ampdu_status(captured, subframe));
     }
     finish(&mut header, present);
     header
@@ -116,6 +126,15 @@ fn channel_flags(captured: &Captured<'_>) -> u16 {
     band | modulation
 }
 
+/// A-MPDU status: a reference that all frames of one A-MPDU share, flags, no delimiter CRC.
+fn ampdu_status(captured: &Captured<'_>, subframe: Subframe) -> [u8; 8] {
+    // One sender begins one PPDU at a time: its start tells its A-MPDUs apart.
+    let [a, b, c, d, ..] = captured.start.0.to_le_bytes();
+    let last = if subframe.last { AMPDU_IS_LAST } else { 0 };
+    let [low, high] = (AMPDU_LAST_KNOWN | last).to_le_bytes();
+    [a, b, c, d, low, high, 0, 0]
+}
+
 fn mcs(rate: Rate) -> Option<[u8; 3]> {
     let Rate::Ht {
         mcs,
@@ -154,6 +173,7 @@ mod tests {
             signal,
             from,
             overlapped: false,
+            subframe: None,
             frame: &[],
         })
     }

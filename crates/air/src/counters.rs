@@ -22,7 +22,9 @@ pub struct AirCounters {
     pub removed_radio: u64,
     /// Data and management frames put on the air, each attempt.
     pub frames: u64,
-    /// Their bytes, with FCS.
+    /// A-MPDUs put on the air.
+    pub aggregates: u64,
+    /// Bytes of frames, with FCS.
     pub bytes: u64,
     /// Attempts beyond the first.
     pub retries: u64,
@@ -34,7 +36,9 @@ pub struct AirCounters {
     pub cts: u64,
     /// ACK frames sent.
     pub acks: u64,
-    /// Receptions lost to an overlapping frame, counted where the frame was meant to arrive.
+    /// BlockAck frames sent.
+    pub block_acks: u64,
+    /// Receptions lost to an overlapping frame, counted once a PPDU where the frame was meant to arrive.
     pub collisions: u64,
     /// Receptions lost to noise.
     pub noise_errors: u64,

@@ -3,16 +3,21 @@
 
 use airlane_wlan::{AccessCategory, Band, Dbm, Micros};
 
+use crate::aggregate::Record;
 use crate::airtime::{answer_timeout, response_rate, sifs, slot};
-use crate::medium::{Content, Past, Ppdu, PpduId};
+use crate::medium::{Content, Mpdu, Past, Ppdu, PpduId};
+use crate::queue::Pending;
 use crate::radio::{Exchange, Phase, Radio};
 use crate::schedule::Due;
-use crate::{Air, Outcome, Protection, RadioId};
+use crate::{Air, AirEvent, Outcome, Protection, RadioId};
 
 impl Air {
     pub(crate) fn begin_exchange(&mut self, id: RadioId, category: AccessCategory) {
         let now = self.now;
         let Some(radio) = self.radios.get_mut(id) else {
+            return;
+        };
+        let Some(load) = radio.queue_mut(category).load() else {
             return;
         };
         let Some(head) = radio.queue(category).pending.front() else {
@@ -23,17 +28,19 @@ impl Air {
             Protection::CtsToSelf => Phase::CtsToSelf,
             _ => Phase::Data,
         };
-        radio.exchange = Some(Exchange {
+        let exchange = Exchange {
             category,
             phase,
             started: now,
             ended: now,
             serial: radio.next_serial(),
-        });
+            load,
+        };
+        radio.exchange = Some(exchange);
         let ppdu = match phase {
-            Phase::Rts => self.rts(id, category),
-            Phase::CtsToSelf => self.cts_to_self(id, category),
-            _ => self.data(id, category),
+            Phase::Rts => self.rts(id, &exchange),
+            Phase::CtsToSelf => self.cts_to_self(id, &exchange),
+            _ => self.data(id, &exchange),
         };
         if let Some(ppdu) = ppdu {
             let ppdu = self.ppdus.insert(ppdu);
@@ -89,7 +96,9 @@ impl Air {
             .get(from)
             .is_some_and(|radio| radio.medium() == Some(medium));
         if !here {
-            self.ppdus.remove(id);
+            if let Some(ppdu) = self.ppdus.remove(id) {
+                self.reuse(ppdu.content);
+            }
             self.called_off(from, answered.is_some());
             return;
         }
@@ -139,16 +148,18 @@ impl Air {
         if let Some(radio) = self.radios.get_mut(ppdu.source.radio) {
             radio.sent_until = self.now;
         }
-        match ppdu.content {
+        match &ppdu.content {
             Content::Rts => self.rts_over(&ppdu),
             Content::CtsToSelf => self.protected(&ppdu),
-            Content::Cts(peer) => self.cts_over(&ppdu, peer),
-            Content::Ack(peer) => self.ack_over(&ppdu, peer),
-            Content::Data { .. } => self.data_over(&ppdu),
+            Content::Cts(peer) => self.cts_over(&ppdu, *peer),
+            Content::Ack(peer) => self.ack_over(&ppdu, *peer, None),
+            Content::BlockAck(peer, record) => self.ack_over(&ppdu, *peer, Some(*record)),
+            Content::Data { mpdus, acknowledge } => self.data_over(&ppdu, mpdus, *acknowledge),
         }
         self.sense_again(ppdu.source.radio, &ppdu);
         self.carrier_falls(&ppdu);
         self.plan_access(ppdu.medium);
+        self.reuse(ppdu.content);
     }
 
     fn leave_air(&mut self, id: PpduId, ppdu: &Ppdu) {
@@ -192,18 +203,21 @@ impl Air {
         self.await_answer(ppdu, Phase::AwaitCts, cts);
     }
 
-    fn data_over(&mut self, ppdu: &Ppdu) {
-        let Content::Data { acknowledge, .. } = ppdu.content else {
-            return;
-        };
-        let responder = self.receive_data(ppdu);
+    fn data_over(&mut self, ppdu: &Ppdu, mpdus: &[Mpdu], acknowledge: bool) {
+        let responder = self.receive_data(ppdu, mpdus);
+        let sender = ppdu.source.radio;
         if !acknowledge {
-            self.succeed(ppdu.source.radio, Outcome::Unacknowledged, None);
+            let ended = |_: &mut Pending| Some(Outcome::Unacknowledged);
+            self.succeed(sender, None, None, ended);
             return;
         }
-        let ack = responder.and_then(|responder| {
+        let ack = responder.and_then(|(responder, record)| {
             let radio = self.radios.get(responder)?;
-            Some(self.answer(radio, ppdu, Content::Ack(ppdu.source.radio)))
+            let content = match mpdus {
+                [_] => Content::Ack(sender),
+                _ => Content::BlockAck(sender, record),
+            };
+            Some(self.answer(radio, ppdu, content))
         });
         self.await_answer(ppdu, Phase::AwaitAck, ack);
     }
@@ -226,6 +240,7 @@ impl Air {
         if let Some(answer) = answer {
             match answer.content {
                 Content::Cts(_) => self.counters.cts += 1,
+                Content::BlockAck(..) => self.counters.block_acks += 1,
                 _ => self.counters.acks += 1,
             }
             if let Some(radio) = self.radios.get_mut(answer.source.radio) {
@@ -264,20 +279,20 @@ impl Air {
         let Some(exchange) = exchange else {
             return;
         };
-        match self.data(id, exchange.category) {
+        match self.data(id, &exchange) {
             Some(ppdu) => self.after_sifs(ppdu),
             None => self.fail(id),
         }
     }
 
-    fn ack_over(&mut self, ppdu: &Ppdu, peer: RadioId) {
+    fn ack_over(&mut self, ppdu: &Ppdu, peer: RadioId, record: Option<Record>) {
         self.answered(ppdu.source.radio);
         if !self.waits(peer, Phase::AwaitAck) {
             return;
         }
         match self.receive_answer(peer, ppdu) {
-            Some(signal) => self.succeed(peer, Outcome::Acknowledged, Some(signal)),
             None => self.fail(peer),
+            signal => self.succeed(peer, record, signal, |pending| pending.answered(record)),
         }
     }
 
@@ -292,8 +307,15 @@ impl Air {
         }
     }
 
-    /// The exchange is over and its frame gone.
-    fn succeed(&mut self, id: RadioId, outcome: Outcome, signal: Option<Dbm>) {
+    /// The exchange is over as it should: each of its frames has ended as `end` says, or waits to be
+    /// sent again.
+    fn succeed(
+        &mut self,
+        id: RadioId,
+        record: Option<Record>,
+        signal: Option<Dbm>,
+        end: impl FnMut(&mut Pending) -> Option<Outcome>,
+    ) {
         let now = self.now;
         let Some(radio) = self.radios.get_mut(id) else {
             return;
@@ -304,15 +326,13 @@ impl Air {
         let queue = radio.queue_mut(exchange.category);
         let edca = queue.adopt_head();
         queue.back_off(false, &edca, &mut self.rng);
-        if let Some(mut pending) = queue.pending.pop_front() {
-            pending.airtime += now.since(exchange.started);
-            queue.adopt_head();
-            self.report(id, &pending, outcome, signal);
-        }
+        let spent = now.since(exchange.started);
+        self.settle(id, &exchange, spent, (record, signal), end);
         self.rejoin(id);
     }
 
-    /// The exchange is over without its answer: once more, or not.
+    /// The exchange is over without its answer: once more, or not. A lost BlockAck is no exception:
+    /// all its frames are sent again, and their receiver knows them by their numbers.
     fn fail(&mut self, id: RadioId) {
         let Some(radio) = self.radios.get_mut(id) else {
             return;
@@ -326,27 +346,86 @@ impl Air {
         let Some(head) = queue.pending.front_mut() else {
             return;
         };
-        head.airtime += exchange.ended.since(exchange.started);
-        if exchange.phase == Phase::AwaitCts {
-            head.rts_failures = head.rts_failures.saturating_add(1);
-        }
-        let outcome = match (
-            head.exhausted(),
-            tuned == Some(head.transmission.channel.primary()),
-        ) {
-            (true, _) => Some(Outcome::NoAck),
-            // Tuned away meanwhile: kept, it would hold up all that comes behind it.
-            (false, false) => Some(Outcome::Cancelled),
-            (false, true) => None,
-        };
-        queue.back_off(outcome.is_none(), &edca, &mut self.rng);
-        if let Some(outcome) = outcome
-            && let Some(pending) = queue.pending.pop_front()
-        {
-            queue.adopt_head();
-            self.report(id, &pending, outcome, None);
-        }
+        let here = tuned == Some(head.transmission.channel.primary());
+        let rts = exchange.phase == Phase::AwaitCts;
+        let again = here && !head.exhausted_after(rts);
+        queue.back_off(again, &edca, &mut self.rng);
+        let spent = exchange.ended.since(exchange.started);
+        self.settle(id, &exchange, spent, (None, None), |pending| {
+            pending.unanswered(rts, here)
+        });
         self.rejoin(id);
+    }
+
+    /// Takes the frames of an exchange off the air: out of their queue with their outcome, or back
+    /// to their places.
+    fn settle(
+        &mut self,
+        id: RadioId,
+        exchange: &Exchange,
+        spent: Micros,
+        (record, signal): (Option<Record>, Option<Dbm>),
+        mut end: impl FnMut(&mut Pending) -> Option<Outcome>,
+    ) {
+        self.tell_aggregate(id, exchange, record, signal);
+        let frames = u64::from(exchange.load.frames).max(1);
+        for nth in 0..frames {
+            let Some(mut pending) = self.next_aboard(id, exchange.category) else {
+                break;
+            };
+            // Shares differ by a microsecond at most, and add up to what was spent.
+            pending.airtime += Micros(spent.0 * (nth + 1) / frames - spent.0 * nth / frames);
+            match end(&mut pending) {
+                Some(outcome) => self.report(id, &pending, outcome, signal),
+                None => self.kept.push(pending),
+            }
+        }
+        let Some(radio) = self.radios.get_mut(id) else {
+            return;
+        };
+        let queue = radio.queue_mut(exchange.category);
+        while let Some(pending) = self.kept.pop() {
+            queue.pending.push_front(pending);
+        }
+        queue.adopt_head();
+    }
+
+    /// Takes the next frame of an exchange out of its queue; those before it that have no part in
+    /// the exchange are kept.
+    fn next_aboard(&mut self, id: RadioId, category: AccessCategory) -> Option<Pending> {
+        let queue = self.radios.get_mut(id)?.queue_mut(category);
+        loop {
+            let mut pending = queue.pending.pop_front()?;
+            if std::mem::take(&mut pending.aboard) {
+                return Some(pending);
+            }
+            self.kept.push(pending);
+        }
+    }
+
+    fn tell_aggregate(
+        &mut self,
+        id: RadioId,
+        exchange: &Exchange,
+        record: Option<Record>,
+        ack_signal: Option<Dbm>,
+    ) {
+        let radio = self.radios.get(id);
+        let head = radio.and_then(|radio| radio.queue(exchange.category).pending.front());
+        let (Some(head), 2.., Phase::AwaitAck) = (head, exchange.load.frames, exchange.phase)
+        else {
+            return;
+        };
+        self.events.push_back(AirEvent::Aggregated {
+            radio: id,
+            first: head.transmission.token,
+            frames: exchange.load.frames,
+            start: head.stream.map_or(0, |stream| stream.sequence),
+            bitmap: record.map(|record| record.bitmap),
+            rate: exchange.load.rate,
+            ack_signal,
+            at: self.now,
+        });
     }
 
     /// Back among those who contend.
@@ -373,7 +452,7 @@ impl Content {
     /// Whose frame this answers.
     fn answers(&self) -> Option<RadioId> {
         match self {
-            Self::Cts(peer) | Self::Ack(peer) => Some(*peer),
+            Self::Cts(peer) | Self::Ack(peer) | Self::BlockAck(peer, _) => Some(*peer),
             _ => None,
         }
     }

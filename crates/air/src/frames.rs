@@ -1,15 +1,17 @@
 //! The frames of an exchange as they go on the air: who, at what rate, how long, and for how long
 //! they reserve the medium (IEEE 802.11-2020 9.2.5, 10.6.6).
 
-use airlane_wlan::{AccessCategory, Buffer, BufferPool, Micros, Rate, frame};
+use airlane_wlan::{Band, Buffer, BufferPool, Micros, Rate, frame};
 use arrayvec::ArrayVec;
 
+use crate::aggregate::Load;
 use crate::airtime::{
-    ACK_BYTES, RTS_BYTES, data_nav, duration, frame_duration, protection_rate, response_rate, sifs,
+    ACK_BYTES, BLOCK_ACK_BYTES, RTS_BYTES, block_ack_nav, data_nav, duration, protection_rate,
+    response_rate, sifs,
 };
-use crate::medium::{Content, Ppdu, Source};
+use crate::medium::{Content, Mpdu, Ppdu, Source};
 use crate::queue::Pending;
-use crate::radio::Radio;
+use crate::radio::{Exchange, Radio};
 use crate::{Air, RadioId};
 
 impl Air {
@@ -41,69 +43,88 @@ impl Air {
         })
     }
 
-    pub(crate) fn rts(&mut self, id: RadioId, category: AccessCategory) -> Option<Ppdu> {
+    pub(crate) fn rts(&mut self, id: RadioId, exchange: &Exchange) -> Option<Ppdu> {
         let radio = self.radios.get(id)?;
-        let head = radio.queue(category).pending.front()?;
-        let (band, rate) = (head.transmission.channel.band(), head.next_rate());
-        let control = response_rate(rate);
+        let head = radio.queue(exchange.category).pending.front()?;
+        let (band, load) = (head.transmission.channel.band(), exchange.load);
+        let control = response_rate(load.rate);
         let cts = sifs(band) + duration(band, control, ACK_BYTES);
         self.counters.rts += 1;
         Some(Ppdu {
-            nav: cts + sifs(band) + data_and_ack(head, rate),
+            nav: cts + sifs(band) + data_and_answer(head, &load),
             ..self.ppdu(radio, head, control, RTS_BYTES)?
         })
     }
 
-    pub(crate) fn cts_to_self(&mut self, id: RadioId, category: AccessCategory) -> Option<Ppdu> {
+    pub(crate) fn cts_to_self(&mut self, id: RadioId, exchange: &Exchange) -> Option<Ppdu> {
         let radio = self.radios.get(id)?;
-        let head = radio.queue(category).pending.front()?;
-        let (band, rate) = (head.transmission.channel.band(), head.next_rate());
-        let control = protection_rate(band, rate, head.transmission.short_preamble);
+        let head = radio.queue(exchange.category).pending.front()?;
+        let (band, load) = (head.transmission.channel.band(), exchange.load);
+        let control = protection_rate(band, load.rate, head.transmission.short_preamble);
         self.counters.cts += 1;
         Some(Ppdu {
             content: Content::CtsToSelf,
             receiver: head.transmitter.unwrap_or(head.receiver),
             transmitter: None,
-            nav: sifs(band) + data_and_ack(head, rate),
+            nav: sifs(band) + data_and_answer(head, &load),
             ..self.ppdu(radio, head, control, ACK_BYTES)?
         })
     }
 
-    /// The next attempt at the head of the queue.
-    pub(crate) fn data(&mut self, id: RadioId, category: AccessCategory) -> Option<Ppdu> {
-        let radio = self.radios.get_mut(id)?;
-        let head = radio.queue_mut(category).pending.front_mut()?;
-        let rate = head.next_rate();
-        if head.attempts > 0 {
-            self.counters.retries += 1;
-            head.transmission.frame = retried(&mut self.retries, &head.transmission.frame);
-        }
-        head.attempts = head.attempts.saturating_add(1);
-        let octets = head.transmission.frame.len() + frame::FCS;
-        self.counters.frames += 1;
-        self.counters.bytes += octets as u64;
+    /// The frames of the exchange, as one PPDU.
+    pub(crate) fn data(&mut self, id: RadioId, exchange: &Exchange) -> Option<Ppdu> {
+        let mpdus = self.take_aboard(id, exchange)?;
         let radio = self.radios.get(id)?;
-        let head = radio.queue(category).pending.front()?;
-        let acknowledge = head.expects_ack();
-        let nav = data_nav(head.transmission.channel.band(), rate);
+        let head = radio.queue(exchange.category).pending.front()?;
+        let (acknowledge, load) = (head.expects_ack(), exchange.load);
+        let nav = answer_nav(head.transmission.channel.band(), &load);
         Some(Ppdu {
-            content: Content::Data {
-                frame: head.transmission.frame.clone(),
-                acknowledge,
-            },
+            content: Content::Data { mpdus, acknowledge },
             nav: if acknowledge { nav } else { Micros(0) },
-            ..self.ppdu(radio, head, rate, octets)?
+            ..self.ppdu(radio, head, load.rate, load.octets)?
         })
     }
 
-    /// The CTS or ACK with which `radio` answers `ppdu`.
+    /// One attempt more at each frame of the exchange.
+    fn take_aboard(&mut self, id: RadioId, exchange: &Exchange) -> Option<Vec<Mpdu>> {
+        let radio = self.radios.get_mut(id)?;
+        let mut mpdus = self.spare.pop().unwrap_or_default();
+        let waiting = radio.queue_mut(exchange.category).pending.iter_mut();
+        let aboard = waiting.filter(|pending| pending.aboard);
+        for pending in aboard.take(exchange.load.frames.into()) {
+            self.counters.retries += u64::from(pending.attempts > 0);
+            self.counters.frames += 1;
+            self.counters.bytes += pending.octets() as u64;
+            pending.attempt(exchange.load.rate, &mut self.retries);
+            mpdus.push(Mpdu {
+                frame: pending.transmission.frame.clone(),
+                stream: pending.stream,
+            });
+        }
+        self.counters.aggregates += u64::from(mpdus.len() > 1);
+        Some(mpdus)
+    }
+
+    /// Keeps what a PPDU listed its MPDUs in.
+    pub(crate) fn reuse(&mut self, content: Content) {
+        if let Content::Data { mut mpdus, .. } = content {
+            mpdus.clear();
+            self.spare.push(mpdus);
+        }
+    }
+
+    /// The CTS, ACK or BlockAck with which `radio` answers `ppdu`.
     pub(crate) fn answer(&self, radio: &Radio, ppdu: &Ppdu, content: Content) -> Ppdu {
         let band = ppdu.channel.band();
         let rate = match content {
             Content::Cts(_) => ppdu.rate,
             _ => response_rate(ppdu.rate),
         };
-        let length = duration(band, rate, ACK_BYTES);
+        let octets = match content {
+            Content::BlockAck(..) => BLOCK_ACK_BYTES,
+            _ => ACK_BYTES,
+        };
+        let length = duration(band, rate, octets);
         Ppdu {
             source: Source {
                 radio: radio.id,
@@ -113,8 +134,8 @@ impl Air {
             rate,
             content,
             receiver: ppdu.transmitter.unwrap_or(ppdu.receiver),
-            transmitter: None,
-            octets: ACK_BYTES,
+            transmitter: Some(ppdu.receiver),
+            octets,
             start: self.now,
             end: self.now + length,
             nav: ppdu.nav - (sifs(band) + length),
@@ -126,18 +147,38 @@ impl Air {
     }
 }
 
-/// How long the frame and its answer last together.
-fn data_and_ack(head: &Pending, rate: Rate) -> Micros {
-    let channel = head.transmission.channel;
-    let data = frame_duration(channel, rate, head.transmission.frame.len());
+impl Pending {
+    /// On the air once more. From the second time on with the Retry bit, set on a copy in a buffer
+    /// of our own: receivers may still hold the first one.
+    fn attempt(&mut self, rate: Rate, pool: &mut BufferPool) {
+        if self.attempts == 1 {
+            self.transmission.frame = retried(pool, &self.transmission.frame);
+        }
+        self.attempts = self.attempts.saturating_add(1);
+        let (first, _) = self.used.unwrap_or((rate, rate));
+        self.used = Some((first, rate));
+    }
+}
+
+/// How long the data and their answer last together.
+fn data_and_answer(head: &Pending, load: &Load) -> Micros {
+    let band = head.transmission.channel.band();
+    let data = duration(band, load.rate, load.octets);
     if head.expects_ack() {
-        data + data_nav(channel.band(), rate)
+        data + answer_nav(band, load)
     } else {
         data
     }
 }
 
-/// A copy with the Retry bit, in a buffer of our own: the first one may still be shared.
+fn answer_nav(band: Band, load: &Load) -> Micros {
+    if load.frames > 1 {
+        block_ack_nav(band, load.rate)
+    } else {
+        data_nav(band, load.rate)
+    }
+}
+
 fn retried(pool: &mut BufferPool, original: &Buffer) -> Buffer {
     let copy = pool.fill(original.len(), |bytes| {
         bytes.copy_from_slice(original);

@@ -10,7 +10,9 @@ use crate::{Air, AirEvent, Outcome, RadioId};
 
 impl Air {
     pub(crate) fn deliver_at_once(&mut self, from: RadioId, mut pending: Pending) {
+        let rate = pending.next_rate();
         pending.attempts = 1;
+        pending.used = Some((rate, rate));
         self.counters.frames += 1;
         self.counters.bytes += (pending.transmission.frame.len() + airlane_wlan::frame::FCS) as u64;
         let reached = if pending.receiver.is_group() {
@@ -100,6 +102,7 @@ impl Air {
             signal,
             at: self.now,
             from,
+            aggregated: false,
         });
         Some(signal)
     }

@@ -7,13 +7,14 @@
 //! What is modelled: DCF and EDCA with slots, AIFS, contention windows, frozen back-offs,
 //! post-back-off and internal collisions; carrier sense by signal at each radio, so that nodes can
 //! be hidden; reservation by RTS, CTS and data (NAV); capture or collision of overlapping frames;
-//! bit errors by signal-to-noise ratio; ACKs, time-outs, retries along a ladder of rates; the frame
-//! durations of clauses 15 to 19.
+//! bit errors by signal-to-noise ratio; ACKs, time-outs, retries along a ladder of rates; A-MPDUs with
+//! BlockAcks and bit errors of their own for each frame; the frame durations of clauses 15 to 19.
 //!
-//! What is not: EIFS, transmit opportunities of several frames, A-MPDU, NAV reset after an
+//! What is not: EIFS, transmit opportunities of several PPDUs, BlockAckReq, NAV reset after an
 //! unanswered RTS, interference between neighbouring channels (secondary 20 MHz included), fading,
 //! propagation delay, radio turn-around.
 
+mod aggregate;
 mod air;
 pub mod airtime;
 pub mod capture;
@@ -33,10 +34,11 @@ mod schedule;
 mod tap;
 mod transmission;
 
+pub use aggregate::Aggregation;
 pub use air::Air;
 pub use config::{AirConfig, AirMode, PathLoss, RealAir};
 pub use counters::{AirCounters, ChannelAirtime};
 pub use propagation::noise_floor_dbm;
 pub use radio::{Position, RadioConfig, RadioId};
-pub use tap::{Captured, Tap};
+pub use tap::{Captured, Subframe, Tap};
 pub use transmission::{AirEvent, Outcome, Protection, Transmission};

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use airlane_wlan::{Buffer, Channel, Dbm, MacAddr, Micros, Rate};
 use arrayvec::ArrayVec;
 
+use crate::aggregate::Record;
+use crate::queue::Stream;
 use crate::radio::MediumId;
 use crate::{Position, RadioId};
 
@@ -13,7 +15,7 @@ use crate::{Position, RadioId};
 pub(crate) struct PpduId(pub usize);
 
 /// What a PPDU carries.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Content {
     Rts,
     CtsToSelf,
@@ -21,11 +23,21 @@ pub(crate) enum Content {
     Cts(RadioId),
     /// Answers the data of this radio.
     Ack(RadioId),
-    /// One MPDU.
+    /// Answers the A-MPDU of this radio.
+    BlockAck(RadioId, Record),
+    /// One MPDU, or an A-MPDU of several.
     Data {
-        frame: Buffer,
+        mpdus: Vec<Mpdu>,
         acknowledge: bool,
     },
+}
+
+/// One MPDU on the air.
+#[derive(Debug)]
+pub(crate) struct Mpdu {
+    pub frame: Buffer,
+    /// TID and sequence number, where it may stand in a BlockAck.
+    pub stream: Option<Stream>,
 }
 
 /// A transmitter: where and how strong.
@@ -40,7 +52,7 @@ pub(crate) struct Source {
 const OVERLAPS: usize = 6;
 
 /// One frame on the air.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Ppdu {
     pub source: Source,
     pub medium: MediumId,

@@ -3,29 +3,71 @@
 
 use std::collections::VecDeque;
 
-use airlane_wlan::frame::Header;
+use airlane_wlan::frame::{self, Header};
 use airlane_wlan::{Channel, EdcaParameters, MacAddr, Micros, Rate};
 use rand::Rng;
 use rand::rngs::SmallRng;
 
-use crate::Transmission;
+use crate::aggregate::Record;
 use crate::airtime::{sifs, slot};
+use crate::{Aggregation, Outcome, Transmission};
 
 /// A transmission and how far it has come.
 pub(crate) struct Pending {
     pub transmission: Transmission,
     pub receiver: MacAddr,
     pub transmitter: Option<MacAddr>,
+    /// What it may share an A-MPDU with.
+    pub stream: Option<Stream>,
+    /// Part of the frame exchange that is going on.
+    pub aboard: bool,
     pub attempts: u8,
+    /// Attempts since the last BlockAck: its place on the ladder.
+    pub rung: u8,
     pub rts_failures: u8,
     pub airtime: Micros,
+    /// Rates of its first and last attempt.
+    pub used: Option<(Rate, Rate)>,
+}
+
+/// A frame's place among those of one block-ack agreement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stream {
+    pub aggregation: Aggregation,
+    pub tid: u8,
+    pub sequence: u16,
+}
+
+impl Stream {
+    fn of(transmission: &Transmission, header: &Header) -> Option<Self> {
+        let aggregation = transmission.aggregation?;
+        let whole = header
+            .sequence_control
+            .is_some_and(|control| control & 0xf == 0);
+        let eligible = whole && transmission.acknowledge && !header.receiver.is_group();
+        Some(Self {
+            aggregation,
+            tid: header.tid.filter(|_| eligible)?,
+            sequence: header.sequence_number()?,
+        })
+    }
+
+    /// How far behind `first` in the agreement's sequence.
+    pub fn after(&self, first: Self) -> u16 {
+        self.sequence.wrapping_sub(first.sequence) & 0xfff
+    }
 }
 
 impl Pending {
     /// Not yet tried. Without a header it goes nowhere.
     pub fn new(transmission: Transmission, header: Option<Header>) -> Self {
+        let stream = header.and_then(|header| Stream::of(&transmission, &header));
         Self {
             transmission,
+            stream,
+            aboard: false,
+            rung: 0,
+            used: None,
             receiver: header.map_or(MacAddr::ZERO, |header| header.receiver),
             transmitter: header.and_then(|header| header.transmitter),
             attempts: 0,
@@ -39,14 +81,49 @@ impl Pending {
     }
 
     /// True when neither frame nor RTS may be tried once more.
-    pub fn exhausted(&self) -> bool {
-        let tries = u16::from(self.attempts) + u16::from(self.rts_failures);
+    fn exhausted(&self) -> bool {
+        self.exhausted_after(false)
+    }
+
+    /// The same, were one RTS more to have failed.
+    pub fn exhausted_after(&self, rts: bool) -> bool {
+        let tries = u16::from(self.attempts) + u16::from(self.rts_failures) + u16::from(rts);
         tries > u16::from(self.transmission.retry_limit)
+    }
+
+    /// How an answered exchange ends for this frame; `None`: it was missing in the BlockAck, and is
+    /// sent again.
+    pub fn answered(&mut self, record: Option<Record>) -> Option<Outcome> {
+        let sequence = self.stream.map_or(0, |stream| stream.sequence);
+        if record.is_none_or(|record| record.has(sequence)) {
+            return Some(Outcome::Acknowledged);
+        }
+        self.rung = 0;
+        self.exhausted().then_some(Outcome::NoAck)
+    }
+
+    /// How an exchange without answer ends for this frame; `None`: it is sent again.
+    pub fn unanswered(&mut self, rts: bool, here: bool) -> Option<Outcome> {
+        if rts {
+            self.rts_failures = self.rts_failures.saturating_add(1);
+        } else {
+            self.rung = self.rung.saturating_add(1);
+        }
+        if self.exhausted() {
+            return Some(Outcome::NoAck);
+        }
+        // Tuned away meanwhile: kept, it would hold up all that comes behind it.
+        (!here).then_some(Outcome::Cancelled)
     }
 
     /// The rate of the attempt that is next.
     pub fn next_rate(&self) -> Rate {
-        self.transmission.rate(self.attempts)
+        self.transmission.rate(self.rung)
+    }
+
+    /// Bytes of the MPDU, FCS included.
+    pub fn octets(&self) -> usize {
+        self.transmission.frame.len() + frame::FCS
     }
 }
 

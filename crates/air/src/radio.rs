@@ -2,6 +2,7 @@
 
 use airlane_wlan::{AccessCategory, Channel, Dbm, MacAddr, Micros};
 
+use crate::aggregate::Load;
 use crate::queue::Queue;
 
 /// Names one radio of one medium. Never used again for another.
@@ -74,6 +75,8 @@ pub(crate) struct Exchange {
     pub ended: Micros,
     /// Time-outs of earlier phases carry an older number.
     pub serial: u32,
+    /// What is sent in it.
+    pub load: Load,
 }
 
 /// What a radio knows of its medium while it has something to send.

@@ -1,10 +1,11 @@
 //! Who receives a frame that has ended, and who does not and why.
 
-use airlane_wlan::{Channel, Dbm, MacAddr, Rate, Width};
+use airlane_wlan::{Channel, Dbm, MacAddr, Rate, Width, frame};
 use rand::Rng;
 
+use crate::aggregate::Record;
 use crate::error_model::success_probability;
-use crate::medium::{Content, Ppdu, Source};
+use crate::medium::{Mpdu, Ppdu, Source};
 use crate::propagation::{dbm, milliwatts, noise_floor_dbm};
 use crate::radio::Radio;
 use crate::{Air, AirEvent, RadioId};
@@ -18,6 +19,14 @@ enum Lost {
     TooWide,
     Collision,
     Noise,
+}
+
+/// A PPDU at a receiver.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    signal: Dbm,
+    /// Over noise and interference.
+    snr_db: f32,
 }
 
 impl Air {
@@ -45,8 +54,8 @@ impl Air {
         margin < self.real.capture_margin_db || ppdu.sent_over(radio.id)
     }
 
-    /// Signal of `ppdu` at `radio`, if it arrives whole.
-    fn hear(&mut self, id: RadioId, ppdu: &Ppdu) -> Result<Dbm, Lost> {
+    /// How `ppdu` arrives at a radio, bit errors aside.
+    fn arrives(&self, id: RadioId, ppdu: &Ppdu) -> Result<Arrival, Lost> {
         let radio = self.radios.get(id).ok_or(Lost::Deaf)?;
         let (medium, channel) = radio.tuned.ok_or(Lost::Deaf)?;
         if medium != ppdu.medium || radio.tuned_since > ppdu.start {
@@ -68,12 +77,26 @@ impl Air {
         } else {
             dbm(milliwatts(noise) + self.interference(radio, ppdu))
         };
-        let success = success_probability(ppdu.rate, ppdu.octets, signal - disturbance);
+        Ok(Arrival {
+            signal: Dbm(signal),
+            snr_db: signal - disturbance,
+        })
+    }
+
+    /// Draws whether `octets` bytes of what arrives are free of errors.
+    fn intact(&mut self, rate: Rate, octets: usize, arrival: Arrival) -> Result<Dbm, Lost> {
+        let success = success_probability(rate, octets, arrival.snr_db);
         if self.rng.random::<f64>() < success {
-            Ok(Dbm(signal))
+            Ok(arrival.signal)
         } else {
             Err(Lost::Noise)
         }
+    }
+
+    /// Signal of a control frame at `radio`, if it arrives whole.
+    fn hear(&mut self, id: RadioId, ppdu: &Ppdu) -> Result<Dbm, Lost> {
+        let arrival = self.arrives(id, ppdu)?;
+        self.intact(ppdu.rate, ppdu.octets, arrival)
     }
 
     fn count(&mut self, lost: Lost) {
@@ -87,19 +110,24 @@ impl Air {
         *counter += 1;
     }
 
-    /// Hands a data frame to whom it reaches; who answers it, if anyone.
-    pub(crate) fn receive_data(&mut self, ppdu: &Ppdu) -> Option<RadioId> {
+    /// Hands the frames of a PPDU to whom they reach; who answers, if anyone, and what of an A-MPDU
+    /// it has.
+    pub(crate) fn receive_data(
+        &mut self,
+        ppdu: &Ppdu,
+        mpdus: &[Mpdu],
+    ) -> Option<(RadioId, Record)> {
         if ppdu.receiver.is_group() {
-            self.receive_group(ppdu);
+            self.receive_group(ppdu, mpdus);
             return None;
         }
-        let responder = self.receive_unicast(ppdu);
-        self.receive_promiscuous(ppdu);
-        responder
+        let answer = self.receive_unicast(ppdu, mpdus);
+        self.receive_promiscuous(ppdu, mpdus);
+        answer
     }
 
     /// All on the channel, one by one; the index walks a list that nothing changes meanwhile.
-    fn receive_group(&mut self, ppdu: &Ppdu) {
+    fn receive_group(&mut self, ppdu: &Ppdu, mpdus: &[Mpdu]) {
         for at in 0.. {
             let medium = self.media.get(ppdu.medium.0);
             let Some(id) = medium.and_then(|medium| medium.tuned.get(at)).copied() else {
@@ -108,31 +136,60 @@ impl Air {
             if id == ppdu.source.radio {
                 continue;
             }
-            match self.hear(id, ppdu) {
-                Ok(signal) => self.deliver(id, ppdu, signal),
+            match self.arrives(id, ppdu) {
+                Ok(arrival) => {
+                    self.take_in(id, ppdu, mpdus, arrival, true);
+                }
                 Err(Lost::Deaf) => {}
                 Err(lost) => self.count(lost),
             }
         }
     }
 
-    fn receive_unicast(&mut self, ppdu: &Ppdu) -> Option<RadioId> {
-        let mut responder = None;
+    fn receive_unicast(&mut self, ppdu: &Ppdu, mpdus: &[Mpdu]) -> Option<(RadioId, Record)> {
+        let mut answer = None;
         let mut receiver = self.next_addressed(ppdu, RadioId::LOWEST);
         if receiver.is_none() {
             self.counters.no_receiver += 1;
         }
         while let Some(id) = receiver {
-            match self.hear(id, ppdu) {
-                Ok(signal) => {
-                    self.deliver(id, ppdu, signal);
-                    responder = responder.or_else(|| self.free_to_answer(id));
+            match self.arrives(id, ppdu) {
+                Ok(arrival) => {
+                    let record = self.take_in(id, ppdu, mpdus, arrival, true);
+                    if let (None, Some(record)) = (answer, record) {
+                        answer = self.free_to_answer(id).map(|id| (id, record));
+                    }
                 }
                 Err(lost) => self.count(lost),
             }
             receiver = self.next_addressed(ppdu, id);
         }
-        responder
+        answer
+    }
+
+    /// Takes each MPDU that is free of errors; `None` when none is.
+    fn take_in(
+        &mut self,
+        id: RadioId,
+        ppdu: &Ppdu,
+        mpdus: &[Mpdu],
+        arrival: Arrival,
+        meant: bool,
+    ) -> Option<Record> {
+        let mut record = None;
+        for mpdu in mpdus {
+            let octets = mpdu.frame.len() + frame::FCS;
+            match self.intact(ppdu.rate, octets, arrival) {
+                Ok(signal) => {
+                    self.deliver(id, ppdu, mpdu, mpdus.len() > 1, signal);
+                    let record = record.get_or_insert_with(|| Record::of(mpdus));
+                    record.note(mpdu.stream.map_or(0, |stream| stream.sequence));
+                }
+                Err(lost) if meant => self.count(lost),
+                Err(_) => {}
+            }
+        }
+        record
     }
 
     /// The next radio after `after` on the frame's channel that has its receiver address.
@@ -160,7 +217,7 @@ impl Air {
         medium == Some(ppdu.medium) && id != ppdu.source.radio
     }
 
-    fn receive_promiscuous(&mut self, ppdu: &Ppdu) {
+    fn receive_promiscuous(&mut self, ppdu: &Ppdu, mpdus: &[Mpdu]) {
         for at in 0.. {
             let medium = self.media.get(ppdu.medium.0);
             let Some(id) = medium.and_then(|medium| medium.monitors.get(at)).copied() else {
@@ -169,8 +226,8 @@ impl Air {
             if id == ppdu.source.radio || self.addresses.contains(&(ppdu.receiver, id)) {
                 continue;
             }
-            if let Ok(signal) = self.hear(id, ppdu) {
-                self.deliver(id, ppdu, signal);
+            if let Ok(arrival) = self.arrives(id, ppdu) {
+                self.take_in(id, ppdu, mpdus, arrival, false);
             }
         }
     }
@@ -181,19 +238,17 @@ impl Air {
         (!engaged).then_some(id)
     }
 
-    fn deliver(&mut self, radio: RadioId, ppdu: &Ppdu, signal: Dbm) {
-        let Content::Data { frame, .. } = &ppdu.content else {
-            return;
-        };
+    fn deliver(&mut self, radio: RadioId, ppdu: &Ppdu, mpdu: &Mpdu, aggregated: bool, signal: Dbm) {
         self.counters.received += 1;
         self.events.push_back(AirEvent::Received {
             radio,
-            frame: frame.clone(),
+            frame: mpdu.frame.clone(),
             channel: ppdu.channel,
             rate: ppdu.rate,
             signal,
             at: self.now,
             from: ppdu.source.radio,
+            aggregated,
         });
     }
 
@@ -220,6 +275,19 @@ impl Air {
     pub(crate) fn receive_answer(&mut self, id: RadioId, ppdu: &Ppdu) -> Option<Dbm> {
         let heard = self.hear(id, ppdu);
         heard.map_err(|lost| self.count(lost)).ok()
+    }
+}
+
+impl Record {
+    /// An empty record for these MPDUs. A receiver that keeps no record longer than an exchange
+    /// ("partial state", IEEE 802.11-2020 10.25.6.4) begins it anew.
+    fn of(mpdus: &[Mpdu]) -> Self {
+        let stream = mpdus.first().and_then(|mpdu| mpdu.stream);
+        Self {
+            tid: stream.map_or(0, |stream| stream.tid),
+            start: stream.map_or(0, |stream| stream.sequence),
+            bitmap: 0,
+        }
     }
 }
 

@@ -25,8 +25,17 @@ pub struct Captured<'a> {
     pub from: RadioId,
     /// Overlapped by another frame somewhere in its time.
     pub overlapped: bool,
+    /// Its place in an A-MPDU; `None`: it was sent by itself.
+    pub subframe: Option<Subframe>,
     /// The frame, without FCS. The Retry bit is in it.
     pub frame: &'a [u8],
+}
+
+/// Where in its A-MPDU a frame stands. All of one A-MPDU have the same start and sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subframe {
+    /// The last one.
+    pub last: bool,
 }
 
 /// Sees every frame on the air, ACK, CTS and RTS included, in order of their ends.
@@ -36,37 +45,59 @@ pub trait Tap {
 }
 
 /// IEEE 802.11-2020 table 9-1.
+const BLOCK_ACK: u8 = 0x94;
 const RTS: u8 = 0xb4;
 const CTS: u8 = 0xc4;
 const ACK: u8 = 0xd4;
 
-/// Bytes of the control frame that `ppdu` is, without FCS (IEEE 802.11-2020 9.3.1.2 to 9.3.1.4).
-fn control_frame(ppdu: &Ppdu, first: u8) -> ArrayVec<u8, 16> {
+/// BlockAck control: the compressed variant (IEEE 802.11-2020 table 9-28).
+const COMPRESSED: u16 = 2 << 1;
+
+/// Bytes of the control frame that `ppdu` is, without FCS (IEEE 802.11-2020 9.3.1.2 to 9.3.1.4,
+/// 9.3.1.8).
+fn control_frame(ppdu: &Ppdu) -> ArrayVec<u8, 32> {
     let mut bytes = ArrayVec::new();
+    let first = match &ppdu.content {
+        Content::Rts => RTS,
+        Content::CtsToSelf | Content::Cts(_) => CTS,
+        Content::Ack(_) => ACK,
+        Content::BlockAck(..) => BLOCK_ACK,
+        Content::Data { .. } => return bytes,
+    };
     let duration = u16::try_from(ppdu.nav.0).unwrap_or(0x7fff).min(0x7fff);
     bytes.extend([first, 0]);
     bytes.extend(duration.to_le_bytes());
     bytes.extend(ppdu.receiver.0);
-    if first == RTS {
+    if matches!(ppdu.content, Content::Rts | Content::BlockAck(..)) {
         bytes.extend(ppdu.transmitter.unwrap_or(MacAddr::ZERO).0);
+    }
+    if let Content::BlockAck(_, record) = ppdu.content {
+        bytes.extend((COMPRESSED | u16::from(record.tid) << 12).to_le_bytes());
+        bytes.extend((record.start << 4).to_le_bytes());
+        bytes.extend(record.bitmap.to_le_bytes());
     }
     bytes
 }
 
-/// Shows `ppdu` to `tap`.
+/// Shows `ppdu` to `tap`, MPDU by MPDU.
 pub(crate) fn show(tap: &mut dyn Tap, ppdu: &Ppdu) {
-    let control = match &ppdu.content {
-        Content::Rts => control_frame(ppdu, RTS),
-        Content::CtsToSelf | Content::Cts(_) => control_frame(ppdu, CTS),
-        Content::Ack(_) => control_frame(ppdu, ACK),
-        Content::Data { .. } => ArrayVec::new(),
+    let Content::Data { mpdus, .. } = &ppdu.content else {
+        let control = control_frame(ppdu);
+        debug_assert!(control.len() + frame::FCS == ppdu.octets);
+        tap.frame(&captured(ppdu, &control, None));
+        return;
     };
-    let frame = match &ppdu.content {
-        Content::Data { frame, .. } => frame,
-        _ => control.as_slice(),
-    };
-    debug_assert!(frame.len() + frame::FCS == ppdu.octets);
-    tap.frame(&Captured {
+    for (at, mpdu) in mpdus.iter().enumerate() {
+        let subframe = Subframe {
+            last: at + 1 == mpdus.len(),
+        };
+        let aggregated = (mpdus.len() > 1).then_some(subframe);
+        tap.frame(&captured(ppdu, &mpdu.frame, aggregated));
+    }
+}
+
+fn captured<'a>(ppdu: &Ppdu, frame: &'a [u8], subframe: Option<Subframe>) -> Captured<'a> {
+    Captured {
         start: ppdu.start,
         end: ppdu.end,
         channel: ppdu.channel,
@@ -75,6 +106,7 @@ pub(crate) fn show(tap: &mut dyn Tap, ppdu: &Ppdu) {
         signal: None,
         from: ppdu.source.radio,
         overlapped: ppdu.jammed || !ppdu.overlaps.is_empty(),
+        subframe,
         frame,
-    });
+    }
 }

@@ -4,7 +4,7 @@ use airlane_wlan::{
     AccessCategory, Band, Buffer, Channel, Dbm, EdcaParameters, Micros, Rate, RateLadder,
 };
 
-use crate::RadioId;
+use crate::{Aggregation, RadioId};
 
 /// How the medium is reserved before a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Protection {
     CtsToSelf,
 }
 
-/// One frame to send.
+/// One frame to send: an MPDU. Those that say so share PPDUs, which the medium forms.
 #[derive(Clone, Debug)]
 pub struct Transmission {
     /// Comes back in [`AirEvent::Sent`], unread.
@@ -34,7 +34,8 @@ pub struct Transmission {
     /// Channel access parameters of this frame. One frame per transmit opportunity: the limit is
     /// not used yet.
     pub edca: EdcaParameters,
-    /// One attempt each, the last repeated. Empty: the slowest rate of the band.
+    /// One attempt each, the last repeated. Empty: the slowest rate of the band. A frame that was
+    /// missing in a BlockAck begins again at the first.
     pub rates: RateLadder,
     /// Attempts beyond the first.
     pub retry_limit: u8,
@@ -48,6 +49,10 @@ pub struct Transmission {
     pub short_preamble: bool,
     /// Instead of the radio's own transmit power.
     pub power: Option<Dbm>,
+    /// The block-ack agreement that it is sent under, if there is one: at an HT rate it then may
+    /// share an A-MPDU with what else waits in its queue with the same receiver, transmitter, TID
+    /// and ladder. Ignored for all but whole QoS data frames to one station that are acknowledged.
+    pub aggregation: Option<Aggregation>,
 }
 
 impl Transmission {
@@ -69,6 +74,7 @@ impl Transmission {
             short_slot: true,
             short_preamble: true,
             power: None,
+            aggregation: None,
         }
     }
 
@@ -114,6 +120,29 @@ pub enum AirEvent {
         at: Micros,
         /// Who sent it.
         from: RadioId,
+        /// It came in an A-MPDU.
+        aggregated: bool,
+    },
+    /// An A-MPDU's exchange ended. Comes right before [`AirEvent::Sent`] of each of its frames that
+    /// ended with it; the others are sent again.
+    Aggregated {
+        /// Who sent.
+        radio: RadioId,
+        /// Token of its first frame.
+        first: u64,
+        /// Frames in it, 2 to 64.
+        frames: u8,
+        /// Sequence number of the first.
+        start: u16,
+        /// Which arrived, as the BlockAck says: bit n is sequence number `start` + n. `None`
+        /// without a BlockAck.
+        bitmap: Option<u64>,
+        /// At what rate.
+        rate: Rate,
+        /// How strong the BlockAck arrived.
+        ack_signal: Option<Dbm>,
+        /// When it ended.
+        at: Micros,
     },
     /// A transmission ended.
     Sent {
@@ -131,11 +160,30 @@ pub enum AirEvent {
         rate: Rate,
         /// Rate of the last attempt.
         last_rate: Rate,
-        /// Time on the medium: all attempts with their protection, gaps and answers.
+        /// Time on the medium: all attempts with their protection, gaps and answers. Frames of one
+        /// A-MPDU share its time equally.
         airtime: Micros,
-        /// How strong the ACK arrived.
+        /// How strong the ACK or BlockAck arrived.
         ack_signal: Option<Dbm>,
         /// When it ended.
         at: Micros,
     },
+}
+
+impl AirEvent {
+    /// Whose event it is.
+    pub fn radio(&self) -> RadioId {
+        match *self {
+            Self::Received { radio, .. }
+            | Self::Aggregated { radio, .. }
+            | Self::Sent { radio, .. } => radio,
+        }
+    }
+
+    /// When it happened.
+    pub fn at(&self) -> Micros {
+        match *self {
+            Self::Received { at, .. } | Self::Aggregated { at, .. } | Self::Sent { at, .. } => at,
+        }
+    }
 }

@@ -108,7 +108,7 @@ impl World {
 
     fn take_events(&mut self) {
         while let Some(event) = self.air.next_event() {
-            let (AirEvent::Sent { at, .. } | AirEvent::Received { at, .. }) = event;
+            let at = event.at();
             assert!(at >= self.last, "{event:?} after {}", self.last);
             self.last = at;
             self.ended += u64::from(matches!(event, AirEvent::Sent { .. }));

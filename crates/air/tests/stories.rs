@@ -2,8 +2,6 @@
 
 mod common;
 
-use std::sync::{Arc, Mutex};
-
 use airlane_air::*;
 use airlane_wlan::*;
 use common::*;
@@ -124,32 +122,6 @@ fn a_retry_leaves_the_callers_buffer_alone() {
     air.transmit(Micros(0), station, transmission);
     drain(&mut air);
     assert_eq!(mine[1] & 8, 0);
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Seen {
-    end: u64,
-    rate: Rate,
-    bytes: Vec<u8>,
-}
-
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<Seen>>>);
-
-impl Log {
-    fn take(&self) -> Vec<Seen> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
-}
-
-impl Tap for Log {
-    fn frame(&mut self, captured: &Captured<'_>) {
-        self.0.lock().unwrap().push(Seen {
-            end: captured.end.0,
-            rate: captured.rate,
-            bytes: captured.frame.to_vec(),
-        });
-    }
 }
 
 #[test]
@@ -577,7 +549,7 @@ fn who_lost_inside_its_radio_backs_off() {
 fn ends(events: &[AirEvent]) -> Vec<u64> {
     let sent = events.iter().filter_map(|event| match event {
         AirEvent::Sent { at, .. } => Some(at.0),
-        AirEvent::Received { .. } => None,
+        _ => None,
     });
     sent.collect()
 }

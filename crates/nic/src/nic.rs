@@ -138,6 +138,7 @@ impl Nic {
                 signal,
                 at,
             }),
+            AirEvent::Aggregated { .. } => {}
             AirEvent::Sent {
                 token,
                 outcome,

@@ -186,6 +186,7 @@ impl Nic {
             short_slot: false,
             short_preamble: false,
             power: None,
+            aggregation: None,
         };
         air.transmit(now, self.radio, transmission);
     }

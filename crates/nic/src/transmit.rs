@@ -167,6 +167,7 @@ impl Nic {
                 .as_ref()
                 .is_some_and(|config| config.short_preamble),
             power: vmac.tx_power,
+            aggregation: None,
         };
         if let Some(dwrr) = self.dwrr_mut(prepared.category) {
             dwrr.charge(vm, prepared.cost);

@@ -1,6 +1,8 @@
 //! A small world for stories: radios that are kept saturated, in virtual time.
 #![allow(dead_code, missing_docs)]
 
+use std::sync::{Arc, Mutex};
+
 use airlane_air::*;
 use airlane_wlan::*;
 
@@ -24,6 +26,25 @@ pub fn data(receiver: MacAddr, transmitter: MacAddr, length: usize) -> Buffer {
     bytes[10..16].copy_from_slice(&transmitter.0);
     bytes[16..22].copy_from_slice(&receiver.0);
     Buffer::from_slice(&bytes).unwrap()
+}
+
+/// A QoS data frame of TID 0 and `length` bytes without FCS.
+pub fn qos(receiver: MacAddr, transmitter: MacAddr, sequence: u16, length: usize) -> Buffer {
+    let mut buffer = data(receiver, transmitter, length.max(26));
+    let bytes = buffer.bytes_mut();
+    bytes[0] = 0x88;
+    frame::set_sequence_number(bytes, sequence);
+    buffer
+}
+
+/// 802.11n with a mixed-format preamble.
+pub fn ht(mcs: u8, wide: bool, short_guard: bool) -> Rate {
+    Rate::Ht {
+        mcs,
+        wide,
+        short_guard,
+        greenfield: false,
+    }
 }
 
 pub fn address(number: usize) -> MacAddr {
@@ -66,7 +87,7 @@ pub fn outcomes(events: &[AirEvent]) -> Vec<(u64, Outcome, u8)> {
             attempts,
             ..
         } => Some((*token, *outcome, *attempts)),
-        AirEvent::Received { .. } => None,
+        _ => None,
     });
     sent.collect()
 }
@@ -74,7 +95,7 @@ pub fn outcomes(events: &[AirEvent]) -> Vec<(u64, Outcome, u8)> {
 pub fn receivers(events: &[AirEvent]) -> Vec<RadioId> {
     let received = events.iter().filter_map(|event| match event {
         AirEvent::Received { radio, .. } => Some(*radio),
-        AirEvent::Sent { .. } => None,
+        _ => None,
     });
     received.collect()
 }
@@ -150,4 +171,35 @@ pub fn saturate(
 /// Payload bits acknowledged per microsecond.
 pub fn goodput(saturation: &Saturation, payload: usize, end: Micros) -> f64 {
     saturation.acknowledged as f64 * payload as f64 * 8.0 / end.0 as f64
+}
+
+/// What the tap saw of one frame.
+pub struct Seen {
+    pub start: u64,
+    pub end: u64,
+    pub rate: Rate,
+    pub subframe: Option<Subframe>,
+    pub bytes: Vec<u8>,
+}
+
+/// A tap that keeps everything.
+#[derive(Clone, Default)]
+pub struct Log(Arc<Mutex<Vec<Seen>>>);
+
+impl Log {
+    pub fn take(&self) -> Vec<Seen> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl Tap for Log {
+    fn frame(&mut self, captured: &Captured<'_>) {
+        self.0.lock().unwrap().push(Seen {
+            start: captured.start.0,
+            end: captured.end.0,
+            rate: captured.rate,
+            subframe: captured.subframe,
+            bytes: captured.frame.to_vec(),
+        });
+    }
 }

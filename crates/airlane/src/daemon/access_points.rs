@@ -254,6 +254,7 @@ impl AccessPoints {
                 };
                 Some((radio.port, message))
             }
+            AirEvent::Aggregated { .. } => None,
             AirEvent::Sent {
                 token,
                 outcome,

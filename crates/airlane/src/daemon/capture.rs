@@ -230,6 +230,7 @@ mod tests {
             signal: None,
             from,
             overlapped: false,
+            subframe: None,
             frame,
         });
     }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_air::{Air, AirConfig, AirEvent, RadioConfig, RadioId};
+use airlane_air::{Air, AirConfig, RadioConfig, RadioId};
 use airlane_host::Host;
 use airlane_lane::VmId;
 use airlane_nic::Nic;
@@ -84,7 +84,7 @@ impl Radio {
         let mut any = false;
         while let Some(event) = self.air.next_event() {
             any = true;
-            if radio_of(&event) == self.card {
+            if event.radio() == self.card {
                 self.nic.air_event(now, event, &mut self.air);
             } else {
                 self.access_points
@@ -140,12 +140,6 @@ impl Radio {
     /// The access points, for reports.
     pub fn access_points(&self) -> &AccessPoints {
         &self.access_points
-    }
-}
-
-fn radio_of(event: &AirEvent) -> RadioId {
-    match *event {
-        AirEvent::Received { radio, .. } | AirEvent::Sent { radio, .. } => radio,
     }
 }
 

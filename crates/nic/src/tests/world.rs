@@ -224,8 +224,7 @@ impl World {
         let mut any = false;
         while let Some(event) = self.air.next_event() {
             any = true;
-            let (AirEvent::Received { radio, .. } | AirEvent::Sent { radio, .. }) = &event;
-            let radio = *radio;
+            let radio = event.radio();
             if let Some(at) = self.aps.iter().position(|ap| ap.radio == radio) {
                 self.at_ap(at, event);
             } else {

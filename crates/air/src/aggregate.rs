@@ -1,0 +1,188 @@
+//! A-MPDUs: which waiting frames share a PPDU, and how many bytes that makes
+//! (IEEE 802.11-2020 9.7, 10.12, 10.25.6).
+//!
+//! Formed at the last moment, when the queue has won the medium, as hardware does it: what an
+//! earlier BlockAck left out goes first, then what has come since, up to the window. So whoever
+//! queues frames never rebuilds anything; each frame has its own token and its own end.
+//!
+//! Not here: minimum spacing of MPDU starts, BlockAckReq, A-MSDU (a frame like any other).
+
+use airlane_wlan::{Micros, Rate};
+
+use crate::airtime::{block_ack_nav, duration};
+use crate::queue::{Pending, Queue, Stream};
+
+/// Bytes before each MPDU of an A-MPDU (IEEE 802.11-2020 9.7.1).
+const DELIMITER: usize = 4;
+/// Longest HT-mixed PPDU (aPPDUMaxTime, IEEE 802.11-2020 table 19-25).
+pub(crate) const LONGEST: Micros = Micros(5_484);
+/// Largest HT PSDU (aPSDUMaxLength, IEEE 802.11-2020 table 19-25).
+pub(crate) const LARGEST: usize = 65_535;
+/// Sequence numbers that a compressed bitmap covers (IEEE 802.11-2020 9.3.1.8.2).
+pub(crate) const WINDOW: u16 = 64;
+
+/// How frames under one block-ack agreement may share PPDUs. What the standard's own limits (64
+/// sequence numbers, 65,535 bytes, 5,484 µs) cut short, they cut short here too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregation {
+    /// Buffer size of the agreement: how far apart sequence numbers in one A-MPDU may lie.
+    pub window: u8,
+    /// Most bytes of one A-MPDU (Maximum A-MPDU Length of the receiver's HT capabilities).
+    pub octets: usize,
+    /// Longest PPDU.
+    pub time: Micros,
+}
+
+impl Aggregation {
+    /// As much as the standard allows.
+    pub const LARGEST: Self = Self {
+        window: WINDOW as u8,
+        octets: LARGEST,
+        time: LONGEST,
+    };
+}
+
+/// What a queue sends next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub rate: Rate,
+    /// MPDUs: more than one is an A-MPDU.
+    pub frames: u8,
+    /// Bytes of the PSDU.
+    pub octets: usize,
+}
+
+/// What a waiting frame does to an A-MPDU in the making.
+enum Meets {
+    Joins,
+    /// Goes elsewhere: passed over.
+    Passed,
+    /// Follows the others, but not in this PPDU.
+    Ends,
+}
+
+impl Queue {
+    /// Chooses and marks what goes on the air next: the head, and what may travel with it.
+    pub fn load(&mut self) -> Option<Load> {
+        let mut waiting = self.pending.iter_mut();
+        let head = waiting.next()?;
+        head.aboard = true;
+        let mut load = Load {
+            rate: head.next_rate(),
+            frames: 1,
+            octets: head.octets(),
+        };
+        let Some(first) = head.stream.filter(|_| matches!(load.rate, Rate::Ht { .. })) else {
+            return Some(load);
+        };
+        let limits = Limits::of(head, load.rate, first);
+        let mut last = 0;
+        for pending in waiting {
+            match limits.meets(head, pending, &load, last) {
+                Meets::Passed => continue,
+                Meets::Ends => break,
+                Meets::Joins => {}
+            }
+            last = pending.stream.map_or(last, |stream| stream.after(first));
+            pending.aboard = true;
+            load.octets = limits.joined(&load, pending);
+            load.frames += 1;
+        }
+        Some(load)
+    }
+}
+
+struct Limits {
+    first: Stream,
+    window: u16,
+    octets: usize,
+    time: Micros,
+    rate: Rate,
+}
+
+impl Limits {
+    fn of(head: &Pending, rate: Rate, first: Stream) -> Self {
+        let allowed = first.aggregation;
+        Self {
+            first,
+            window: u16::from(allowed.window).min(WINDOW),
+            octets: allowed.octets.min(LARGEST),
+            time: allowed.time.min(LONGEST).min(opportunity(head, rate)),
+            rate,
+        }
+    }
+
+    fn meets(&self, head: &Pending, pending: &Pending, load: &Load, last: u16) -> Meets {
+        let (Some(transmitter), same) = (head.transmitter, pending.receiver == head.receiver)
+        else {
+            return Meets::Ends;
+        };
+        if !same || pending.transmitter != Some(transmitter) {
+            return Meets::Passed;
+        }
+        let Some(stream) = pending.stream else {
+            return Meets::Ends;
+        };
+        if stream.tid != self.first.tid {
+            return Meets::Passed;
+        }
+        let after = stream.after(self.first);
+        if after > last && after < self.window && self.rides_along(head, pending, load) {
+            Meets::Joins
+        } else {
+            Meets::Ends
+        }
+    }
+
+    fn rides_along(&self, head: &Pending, pending: &Pending, load: &Load) -> bool {
+        let (one, other) = (&head.transmission, &pending.transmission);
+        let octets = self.joined(load, pending);
+        one.rates == other.rates
+            && one.channel == other.channel
+            && octets <= self.octets
+            && duration(one.channel.band(), self.rate, octets) <= self.time
+    }
+
+    /// Bytes with one MPDU more: all but the last are padded to whole words.
+    fn joined(&self, load: &Load, pending: &Pending) -> usize {
+        let before = match load.frames {
+            1 => DELIMITER + load.octets,
+            _ => load.octets,
+        };
+        before.next_multiple_of(DELIMITER) + DELIMITER + pending.octets()
+    }
+}
+
+/// How long a PPDU may last in the head's transmit opportunity, its BlockAck included (IEEE
+/// 802.11-2020 10.23.2.9).
+fn opportunity(head: &Pending, rate: Rate) -> Micros {
+    match head.transmission.edca.txop {
+        Micros(0) => LONGEST,
+        txop => txop - block_ack_nav(head.transmission.channel.band(), rate),
+    }
+}
+
+/// What a receiver has of an A-MPDU: a compressed BlockAck.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub tid: u8,
+    /// Sequence number of bit 0.
+    pub start: u16,
+    pub bitmap: u64,
+}
+
+impl Record {
+    /// Notes that `sequence` has arrived.
+    pub fn note(&mut self, sequence: u16) {
+        self.bitmap |= self.bit(sequence);
+    }
+
+    pub fn has(&self, sequence: u16) -> bool {
+        self.bitmap & self.bit(sequence) != 0
+    }
+
+    fn bit(&self, sequence: u16) -> u64 {
+        let after = sequence.wrapping_sub(self.start) & 0xfff;
+        1u64.checked_shl(after.into()).unwrap_or(0)
+    }
+}
