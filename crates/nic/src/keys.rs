@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use airlane_lane::{MAX_VMS, VmId};
 use airlane_wlan::{Cipher, Key, MacAddr, StationIndex};
 
-use crate::ccmp::Ccmp;
+use airlane_ccmp::Ccmp;
 
 /// Which key of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

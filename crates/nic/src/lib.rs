@@ -11,7 +11,6 @@
 //!
 //! Receive block-ack agreements are noted; aggregates are not formed.
 
-mod ccmp;
 mod counters;
 mod dwrr;
 mod execute;

@@ -11,11 +11,11 @@ use airlane_wlan::{
     Buffer, Channel, Dbm, Event, MacAddr, Micros, Rate, ReceiveFilter, Received, RxCipher,
 };
 
-use crate::ccmp::{Ccmp, CcmpError, key_id};
 use crate::keys::KeyKind;
 use crate::nic::Nic;
 use crate::schedule::same;
 use crate::vmac::Vmac;
+use airlane_ccmp::{Ccmp, CcmpError, key_id};
 
 /// A frame as it was heard.
 #[derive(Clone)]

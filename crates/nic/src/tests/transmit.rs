@@ -177,7 +177,7 @@ fn ccmp_is_applied_with_the_key_of_the_frame() {
         let mut frame = world.heard_from(0, 0)[heard].to_vec();
         assert_ne!(&frame[32..frame.len() - 8], clear);
         let header = Header::parse(&frame).unwrap();
-        crate::ccmp::Ccmp::new(&key)
+        airlane_ccmp::Ccmp::new(&key)
             .decrypt(&header, &mut frame)
             .unwrap();
         assert_eq!(&frame[32..frame.len() - 8], clear);

@@ -420,7 +420,7 @@ pub(super) fn encrypted(frame: Vec<u8>, key: [u8; 16]) -> Buffer {
     let mut frame = frame;
     frame.extend([0; 8]);
     let header = Header::parse(&frame).unwrap();
-    crate::ccmp::Ccmp::new(&key)
+    airlane_ccmp::Ccmp::new(&key)
         .encrypt(&header, &mut frame)
         .unwrap();
     Buffer::from_slice(&frame).unwrap()

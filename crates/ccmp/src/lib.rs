@@ -1,7 +1,8 @@
 //! CCMP with a 128-bit key, in place (IEEE 802.11-2020 12.5.3).
 //!
-//! The CCMP header stands in the frame already, written by the driver. Replay of packet numbers is
-//! not checked here: the driver above does it per key and TID, from the header that stays in the frame.
+//! The CCMP header stands in the frame already, written by whoever counts the packet numbers. Their
+//! replay is not checked here: who holds the key does it, per key and TID, from the header that stays
+//! in the frame.
 
 use aes::Aes128;
 use airlane_wlan::frame::{CCMP_HEADER, CCMP_MIC, FrameType, Header};
@@ -12,11 +13,11 @@ use ccm::{Ccm, KeyInit};
 
 /// An expanded key.
 #[derive(Clone)]
-pub(crate) struct Ccmp(Ccm<Aes128, U8, U13>);
+pub struct Ccmp(Ccm<Aes128, U8, U13>);
 
 /// The frame cannot be encrypted or decrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CcmpError {
+pub enum CcmpError {
     /// Too short for its CCMP header and MIC, or without the Protected bit.
     #[error("the frame has no room for CCMP header and MIC, or is not marked as protected")]
     Shape,
@@ -38,12 +39,13 @@ const EXTENDED_IV: u8 = 0x20;
 const NONCE_MANAGEMENT: u8 = 0x10;
 
 impl Ccmp {
-    pub(crate) fn new(key: &[u8; 16]) -> Self {
+    /// Expands `key`.
+    pub fn new(key: &[u8; 16]) -> Self {
         Self(Ccm::new(key.into()))
     }
 
     /// Encrypts the body of `frame`, whose last [`CCMP_MIC`] bytes are room for the MIC.
-    pub(crate) fn encrypt(&self, header: &Header, frame: &mut [u8]) -> Result<(), CcmpError> {
+    pub fn encrypt(&self, header: &Header, frame: &mut [u8]) -> Result<(), CcmpError> {
         let Parts {
             aad,
             nonce,
@@ -59,7 +61,7 @@ impl Ccmp {
     }
 
     /// Decrypts the body of `frame` and checks its MIC. The content is unusable on an error.
-    pub(crate) fn decrypt(&self, header: &Header, frame: &mut [u8]) -> Result<(), CcmpError> {
+    pub fn decrypt(&self, header: &Header, frame: &mut [u8]) -> Result<(), CcmpError> {
         let Parts {
             aad,
             nonce,
@@ -74,9 +76,33 @@ impl Ccmp {
 }
 
 /// The key ID in the CCMP header of a protected frame; `None` when that is no CCMP header.
-pub(crate) fn key_id(header: &Header, frame: &[u8]) -> Option<u8> {
+pub fn key_id(header: &Header, frame: &[u8]) -> Option<u8> {
     let byte = *frame.get(header.length.checked_add(3)?)?;
     (byte & EXTENDED_IV != 0).then_some(byte >> 6)
+}
+
+/// The packet number in the CCMP header of a protected frame; `None` when the frame ends before it.
+pub fn packet_number(header: &Header, frame: &[u8]) -> Option<u64> {
+    let cipher = frame.get(header.length..header.length.checked_add(CCMP_HEADER)?)?;
+    let &[pn0, pn1, _, _, pn2, pn3, pn4, pn5] = cipher else {
+        return None;
+    };
+    Some(u64::from_le_bytes([pn0, pn1, pn2, pn3, pn4, pn5, 0, 0]))
+}
+
+/// A CCMP header (IEEE 802.11-2020 figure 12-16): of `number` the low 48 bits, of `key_id` the low two.
+pub fn header(key_id: u8, number: u64) -> [u8; CCMP_HEADER] {
+    let [pn0, pn1, pn2, pn3, pn4, pn5, _, _] = number.to_le_bytes();
+    [
+        pn0,
+        pn1,
+        0,
+        EXTENDED_IV | (key_id & 3) << 6,
+        pn2,
+        pn3,
+        pn4,
+        pn5,
+    ]
 }
 
 struct Parts<'a> {
@@ -198,6 +224,18 @@ mod tests {
     }
 
     #[test]
+    fn the_header_carries_key_id_and_packet_number() {
+        let mut frame = hex(CLEAR);
+        let parsed = Header::parse(&frame).unwrap();
+        assert_eq!(packet_number(&parsed, &frame), Some(0xb503_9776_e70c));
+        frame[24..32].copy_from_slice(&header(2, 0x0605_0403_0201));
+        assert_eq!(frame[24..32], [1, 2, 0, 0xa0, 3, 4, 5, 6]);
+        assert_eq!(key_id(&parsed, &frame), Some(2));
+        assert_eq!(packet_number(&parsed, &frame), Some(0x0605_0403_0201));
+        assert_eq!(packet_number(&parsed, &frame[..31]), None);
+    }
+
+    #[test]
     fn another_key_is_refused() {
         let mut frame = hex(SEALED);
         let header = Header::parse(&frame).unwrap();
@@ -240,6 +278,7 @@ mod tests {
         fn no_bytes_panic(mut frame in proptest::collection::vec(any::<u8>(), 0..80)) {
             if let Ok(header) = Header::parse(&frame) {
                 let _ = key_id(&header, &frame);
+                let _ = packet_number(&header, &frame);
                 let _ = key().decrypt(&header, &mut frame);
                 let _ = key().encrypt(&header, &mut frame);
             }
