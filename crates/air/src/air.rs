@@ -16,8 +16,8 @@ use crate::{
     Tap, Transmission,
 };
 
-/// Buffers for frames with the Retry bit.
-const RETRY_BUFFERS: usize = 256;
+/// Buffers for frames with the Retry bit: A-MPDUs of several stations may wait to be sent again.
+const RETRY_BUFFERS: usize = 384;
 
 /// A wireless medium with its radios. See the crate's documentation.
 pub struct Air {

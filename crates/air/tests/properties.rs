@@ -163,8 +163,14 @@ fn transmission(act: &Act) -> Transmission {
             greenfield: false,
         },
     ][usize::from(rate)];
-    let frame = data(receiver, address(from), length);
+    let (receiver_is_odd, sequence) = (to % 2 == 1, (length / 7 % 4096) as u16);
+    let frame = if receiver_is_odd {
+        data(receiver, address(from), length)
+    } else {
+        qos(receiver, address(from), sequence, length)
+    };
     let mut transmission = Transmission::new(length as u64, frame, ghz5(), rate);
+    transmission.aggregation = Some(Aggregation::LARGEST);
     transmission.category = AccessCategory::ALL[category];
     transmission.protect =
         [Protection::None, Protection::RtsCts, Protection::CtsToSelf][usize::from(protect)];

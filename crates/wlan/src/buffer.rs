@@ -80,8 +80,8 @@ pub struct BufferPool {
     misses: u64,
 }
 
-/// How many buffers are looked at before a new one is made.
-const TRIES: usize = 8;
+/// How many buffers are looked at before a new one is made: more than two A-MPDUs hold in a row.
+const TRIES: usize = 160;
 
 impl BufferPool {
     /// A pool of `count` buffers, all made now.
