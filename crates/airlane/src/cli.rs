@@ -1,6 +1,11 @@
 //! The command line. Exit codes: 0 all well; 1 a check failed, or a run or the machine is not as it
 //! must be; 2 bad input, nothing started; 128 + n stopped by signal n.
 
+mod capture;
+mod events;
+mod extcap;
+mod show;
+
 use crate::run::{self, Options, Stream};
 use crate::scenario::Scenario;
 use crate::setup::Setup;
@@ -20,10 +25,19 @@ Examples:
   airlane run scenarios/vm-killed.toml --json    The report on standard output
   airlane run SCENARIO --kernel 6.12 --out /tmp/o  Another guest kernel, another output folder
   airlane check SCENARIO                         Only read and check the scenario
+  airlane show --watch                           How the VMs of the run stand, every second
+  airlane events --json | jq .event              What happens to them
+  airlane capture | wireshark -k -i -            What is on the air, live
+  airlane capture --vm it -w it.pcapng           Only one VM's frames, into a file
 
 A run writes report.json, air.pcapng and one console log per VM into its output folder.
 Exit codes: 0 all well; 1 a check failed or a VM did not come up; 2 bad input, nothing started;
 130 stopped by Ctrl-C. docs/scenario.md describes scenarios, docs/report.md the report.";
+
+const EXTCAP: &str = "\
+In Wireshark's own list of interfaces: link this program into its extcap folder
+(Help > About > Folders), as in
+  ln -s $(command -v airlane) ~/.local/lib/wireshark/extcap/airlane";
 
 #[derive(Parser)]
 #[command(name = "airlane", version, about = "Many virtual machines share one network card", after_help = EXAMPLES)]
@@ -41,6 +55,13 @@ enum Command {
         /// The scenario's TOML file
         scenario: PathBuf,
     },
+    /// Shows how the VMs of a run stand: network, channel, signal, rates, counters
+    Show(show::Arguments),
+    /// Shows what happens to the VMs of a run: associations, scans, roams, drops
+    Events(events::Arguments),
+    /// Captures what is on the air of a run: pcapng with radiotap headers
+    #[command(after_help = EXTCAP)]
+    Capture(capture::Arguments),
     /// Looks whether everything is there that a run needs
     Doctor {
         /// The findings as JSON on standard output
@@ -70,9 +91,16 @@ struct RunArguments {
 /// The program.
 pub fn main() -> ExitCode {
     log_to_standard_error();
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if extcap::asked(&arguments) {
+        return done(extcap::answer(&arguments));
+    }
     match Cli::parse().command {
         Command::Run(arguments) => run(&arguments),
         Command::Check { scenario } => check(&scenario),
+        Command::Show(arguments) => done(show::show(&arguments)),
+        Command::Events(arguments) => done(events::events(&arguments)),
+        Command::Capture(arguments) => done(capture::capture(&arguments)),
         Command::Doctor { json } => doctor(json),
     }
 }
@@ -90,6 +118,18 @@ fn log_to_standard_error() {
 fn fail(error: impl std::fmt::Display, code: u8) -> ExitCode {
     eprintln!("airlane: {error}");
     ExitCode::from(code)
+}
+
+/// A reader that has gone is no error of ours.
+fn done(result: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else {
+        return ExitCode::SUCCESS;
+    };
+    let io = error.downcast_ref::<std::io::Error>();
+    match io.map(std::io::Error::kind) {
+        Some(std::io::ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
+        _ => fail(format!("{error:#}"), 1),
+    }
 }
 
 fn check(path: &std::path::Path) -> ExitCode {

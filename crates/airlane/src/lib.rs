@@ -2,9 +2,11 @@
 //!
 //! The program's parts: a scenario says what is run ([`scenario`]); [`setup`] knows what it runs on;
 //! each guest is a QEMU process with an agent inside ([`guest`]); the [`daemon`] serves their cards and
-//! the medium; [`run`] brings all up, makes the checks and writes the report; [`cli`] is what people type.
+//! the medium; [`run`] brings all up, makes the checks and writes the report; through [`control`] others look at it;
+//! [`cli`] is what people type.
 
 pub mod cli;
+pub mod control;
 pub mod daemon;
 #[allow(
     clippy::disallowed_methods,

@@ -152,7 +152,7 @@ impl Journal {
     }
 
     /// The next notice.
-    pub fn next(&mut self) -> Option<Notice> {
+    pub fn next_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
 
@@ -290,7 +290,7 @@ mod tests {
     }
 
     fn told(journal: &mut Journal) -> Vec<What> {
-        std::iter::from_fn(|| journal.next())
+        std::iter::from_fn(|| journal.next_notice())
             .map(|notice| notice.what)
             .collect()
     }

@@ -167,7 +167,7 @@ impl RadioThread {
                 self.hwsim_ring_full += u64::from(ends.to_vm.push(message).is_err());
             }
         }
-        while let Some(notice) = self.radio.journal_mut().next() {
+        while let Some(notice) = self.radio.journal_mut().next_notice() {
             self.listeners.tell(notice);
         }
     }

@@ -2,6 +2,7 @@
 //! in the report's.
 
 use super::report::Counters;
+use crate::control::{Names, SOCKET, Server};
 use crate::daemon::{Daemon, DaemonConfig, DaemonStatus, Site, VmCard};
 use crate::scenario::{self, ACCESS_POINT_VM, Scenario};
 use airlane_air::{AirConfig, PathLoss, Position};
@@ -9,6 +10,7 @@ use airlane_iwl::{Model, microcode};
 use airlane_wlan::Dbm;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Transmit power of the card and of the access points, as in most homes.
 const TX_POWER: Dbm = Dbm(15.0);
@@ -72,6 +74,12 @@ impl Cards {
             .context("the daemon serves no radios")
     }
 
+    /// Lets others look at the run, by a socket in `folder`, until what is returned is dropped.
+    pub fn control(&self, scenario: &Scenario, folder: &Path) -> Result<Server> {
+        let handle = Arc::clone(self.0.handle());
+        Server::start(&folder.join(SOCKET), handle, names(scenario))
+    }
+
     /// How each of `count` VMs stands.
     pub fn look(&self, count: usize) -> Result<Vec<Lane>> {
         let status = self.0.status()?;
@@ -100,6 +108,19 @@ pub fn firmware() -> (String, Vec<u8>) {
 /// The only model that a scenario can name so far.
 fn model() -> Model {
     Model::default()
+}
+
+/// The scenario's names of what the daemon knows by number and address.
+fn names(scenario: &Scenario) -> Names {
+    let vms = scenario.vms.iter();
+    let networks = scenario.access_points.iter();
+    Names {
+        run: scenario.name.clone(),
+        vms: vms
+            .map(|vm| (vm.name.clone(), scenario.card.model.clone(), vm.mac))
+            .collect(),
+        networks: networks.map(|ap| (ap.bssid, ap.ssid.clone())).collect(),
+    }
 }
 
 fn air(air: &scenario::Air) -> AirConfig {

@@ -12,6 +12,9 @@ const LONGEST_SOCKET: usize = 107;
 /// The longest file name that is made in a private folder.
 const LONGEST_NAME: usize = 32;
 
+/// How private folders' names begin.
+pub const PRIVATE_PREFIX: &str = "airlane-";
+
 /// The private folder.
 pub struct Private(TempDir);
 
@@ -23,7 +26,7 @@ impl Private {
 
     fn create_in(parent: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new()
-            .prefix("airlane-")
+            .prefix(PRIVATE_PREFIX)
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(parent)
             .with_context(|| format!("cannot create a folder in {}", parent.display()))?;

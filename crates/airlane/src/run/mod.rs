@@ -14,7 +14,7 @@ mod stop;
 mod table;
 mod up;
 
-pub use folder::Private;
+pub use folder::{PRIVATE_PREFIX, Private};
 pub use progress::Stream;
 pub use stop::Stop;
 pub use table::paint;
@@ -134,6 +134,7 @@ fn go(
 ) -> Result<(), Stop> {
     let capture = session.output.file("air.pcapng");
     let cards = Cards::start(session.scenario, session.private.path(), capture)?;
+    let _control = cards.control(session.scenario, session.private.path())?;
     session.members = members(session.scenario, session.setup, &cards, kernel)?;
     announce_external(session, &cards)?;
     session.cards = Some(cards);

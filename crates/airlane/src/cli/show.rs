@@ -1,0 +1,177 @@
+//! `airlane show`: how the VMs of a run stand.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::control::client::{Run, choose};
+use crate::control::{Request, Show, Vm};
+
+/// How often `--watch` looks.
+const EVERY: Duration = Duration::from_secs(1);
+/// Cursor to the top left, and what follows erased (ECMA-48 8.3.21, 8.3.39).
+const HOME: &str = "\x1b[H\x1b[J";
+
+/// Arguments of `airlane show`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Which run, when several go on
+    #[arg(long, value_name = "NAME")]
+    run: Option<String>,
+    /// One JSON object with all counters
+    #[arg(long)]
+    json: bool,
+    /// Again every second, until the run ends or Ctrl-C
+    #[arg(long)]
+    watch: bool,
+}
+
+/// The command.
+pub fn show(arguments: &Arguments) -> Result<()> {
+    let run = choose(arguments.run.as_deref())?;
+    let terminal = std::io::stdout().is_terminal();
+    loop {
+        let line = ask(&run)?;
+        let mut out = std::io::stdout().lock();
+        if arguments.json {
+            out.write_all(line.as_bytes())?;
+        } else {
+            let home = if arguments.watch && terminal {
+                HOME
+            } else {
+                ""
+            };
+            write!(out, "{home}{}", text(&serde_json::from_str(&line)?))?;
+        }
+        out.flush()?;
+        if !arguments.watch {
+            return Ok(());
+        }
+        std::thread::sleep(EVERY);
+    }
+}
+
+fn ask(run: &Run) -> Result<String> {
+    let mut line = String::new();
+    run.ask(&Request::Show)?
+        .read_line(&mut line)
+        .context("the run has ended")?;
+    Ok(line)
+}
+
+const HEADINGS: [&str; 12] = [
+    "VM",
+    "CARD",
+    "MAC",
+    "STATE",
+    "NETWORK",
+    "BSSID",
+    "CH",
+    "SIGNAL",
+    "TX Mb/s",
+    "RX Mb/s",
+    "SENT/RETRIES/LOST",
+    "RECEIVED",
+];
+
+/// The table for people.
+fn text(show: &Show) -> String {
+    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    rows.extend(show.vms.iter().map(cells));
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+    };
+    let widths: Vec<usize> = (0..HEADINGS.len()).filter_map(width).collect();
+    let channel = show.radio.channel.as_deref().unwrap_or("none");
+    let mut text = format!(
+        "{}: {:.0} s, radio on channel {channel}\n",
+        show.run, show.seconds
+    );
+    for row in &rows {
+        let line: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        text.push_str(line.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn cells(vm: &Vm) -> [String; 12] {
+    let count = |name: &str| vm.counters.get(name).copied().unwrap_or(0);
+    let known = |text: &Option<String>| text.clone().unwrap_or_default();
+    let rate = |mbps: Option<f64>| mbps.map_or_else(String::new, |mbps| format!("{mbps:.1}"));
+    let signal = vm
+        .signal_dbm
+        .map_or_else(String::new, |dbm| format!("{dbm:.0} dBm"));
+    let lost = count("failed") + dropped(vm);
+    let sent = format!("{}/{}/{lost}", count("sent"), count("retries"));
+    [
+        vm.name.clone(),
+        vm.card.clone(),
+        vm.mac.clone(),
+        vm.state.clone(),
+        known(&vm.ssid),
+        known(&vm.bssid),
+        known(&vm.channel),
+        signal,
+        rate(vm.tx_mbps),
+        rate(vm.rx_mbps),
+        sent,
+        count("received").to_string(),
+    ]
+}
+
+/// Frames that the VM may not send, or that fell to a flush or reset.
+fn dropped(vm: &Vm) -> u64 {
+    let drops = vm
+        .counters
+        .iter()
+        .filter(|(name, _)| name.starts_with("dropped_"));
+    drops.map(|(_, count)| count).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vm_is_one_row_under_a_heading() {
+        let vm = Vm {
+            name: "it".to_owned(),
+            card: "5300".to_owned(),
+            mac: "02:00:00:00:00:01".to_owned(),
+            state: "associated".to_owned(),
+            ssid: Some("corp".to_owned()),
+            signal_dbm: Some(-51.6),
+            tx_mbps: Some(54.0),
+            counters: [("sent", 9), ("failed", 1), ("dropped_identity", 2)]
+                .map(|(name, count)| (name.to_owned(), count))
+                .into(),
+            ..Vm::default()
+        };
+        let show = Show {
+            run: "two".to_owned(),
+            vms: vec![vm],
+            ..Show::default()
+        };
+        let text = text(&show);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert!(
+            lines[2].starts_with("it  5300  02:00:00:00:00:01  associated  corp"),
+            "{text}"
+        );
+        assert!(
+            lines[2].contains("-52 dBm  54.0") && lines[2].contains("9/0/3"),
+            "{text}"
+        );
+        assert!(lines.iter().all(|line| *line == line.trim_end()));
+    }
+}

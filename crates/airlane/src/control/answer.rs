@@ -1,0 +1,328 @@
+//! What is answered: the daemon's facts under the names that people gave.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use airlane_wlan::{Channel, MacAddr, Micros, Rate, TxStatus};
+use serde::{Deserialize, Serialize};
+
+use crate::daemon::journal::{Notice, What};
+use crate::daemon::{DaemonStatus, VmacStatus};
+
+/// Names of what the daemon knows by number and address.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// The scenario that is run.
+    pub run: String,
+    /// Each VM: its name, its card, its address.
+    pub vms: Vec<(String, String, MacAddr)>,
+    /// Networks by BSSID.
+    pub networks: BTreeMap<MacAddr, String>,
+}
+
+/// How things stand.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Show {
+    /// The scenario that is run.
+    pub run: String,
+    /// Seconds since it began.
+    pub seconds: f64,
+    /// The card's one radio.
+    pub radio: Radio,
+    /// All VMs, in the scenario's order.
+    pub vms: Vec<Vm>,
+}
+
+/// The card's one radio.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Radio {
+    /// The channel that it is tuned to now, such as `36` or `36+` (40 MHz, upwards).
+    pub channel: Option<String>,
+    /// Counters of air, host driver and NIC.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// One VM, as its card and the radio see it.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Vm {
+    /// Its name.
+    pub name: String,
+    /// The model of its card.
+    pub card: String,
+    /// The virtual MAC's address.
+    pub mac: String,
+    /// `off` (no driver), `idle` (driver up), `joining` or `associated`.
+    pub state: String,
+    /// Its network, where the scenario names it.
+    pub ssid: Option<String>,
+    /// Its access point.
+    pub bssid: Option<String>,
+    /// Its channel.
+    pub channel: Option<String>,
+    /// The channel's centre, MHz.
+    pub frequency: Option<u32>,
+    /// Signal of the last frame from the access point, dBm.
+    pub signal_dbm: Option<f32>,
+    /// First rate of the last frame sent, Mb/s.
+    pub tx_mbps: Option<f64>,
+    /// Rate of the last frame from the access point, Mb/s.
+    pub rx_mbps: Option<f64>,
+    /// Counters of its virtual MAC.
+    pub counters: BTreeMap<String, u64>,
+    /// Counters of its card and transport.
+    pub card_counters: BTreeMap<String, u64>,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Event {
+    /// Time of day, seconds since the Unix epoch.
+    pub time: f64,
+    /// Seconds since the run began.
+    pub seconds: f64,
+    /// To this VM.
+    pub vm: String,
+    /// `started`, `stopped`, `associated`, `roamed`, `disassociated`, `scan-started`, `scan-ended`,
+    /// `beacons-missed`, `channel-switched` or `dropped`.
+    pub event: String,
+    /// The network, where the scenario names it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ssid: Option<String>,
+    /// The access point.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bssid: Option<String>,
+    /// The access point that was left (roamed).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from: Option<String>,
+    /// The channel.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub channel: Option<String>,
+    /// How many: channels of a scan, beacons in a row, frames dropped.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub count: Option<u64>,
+    /// Why frames were dropped, or that a scan was aborted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+}
+
+impl Names {
+    /// The address of the VM of this name.
+    pub fn address(&self, vm: &str) -> Option<MacAddr> {
+        let known = self.vms.iter().find(|(name, ..)| name == vm);
+        known.map(|&(_, _, address)| address)
+    }
+
+    /// All VMs' names.
+    pub fn vm_names(&self) -> Vec<String> {
+        self.vms.iter().map(|(name, ..)| name.clone()).collect()
+    }
+
+    /// How things stand, by name.
+    pub fn show(&self, status: &DaemonStatus) -> Show {
+        let numbered = self.vms.iter().enumerate();
+        Show {
+            run: self.run.clone(),
+            seconds: seconds(status.radio.at),
+            radio: Radio {
+                channel: status.radio.channel.map(channel_name),
+                counters: status.radio.counters.clone(),
+            },
+            vms: numbered
+                .map(|(index, vm)| self.vm(index, vm, status))
+                .collect(),
+        }
+    }
+
+    fn vm(&self, index: usize, known: &(String, String, MacAddr), status: &DaemonStatus) -> Vm {
+        let (name, card, address) = known;
+        let vmac = status.radio.vmacs.get(&index);
+        let there = vmac.cloned().unwrap_or_default();
+        Vm {
+            name: name.clone(),
+            card: card.clone(),
+            mac: there.address.unwrap_or(*address).to_string(),
+            state: state(vmac).to_owned(),
+            ssid: there.bssid.and_then(|bssid| self.ssid(bssid)),
+            bssid: there.bssid.map(|bssid| bssid.to_string()),
+            channel: there.channel.map(channel_name),
+            frequency: there.channel.map(Channel::frequency),
+            signal_dbm: there.link.signal.map(|signal| signal.0),
+            tx_mbps: there.link.tx_rate.map(mbps),
+            rx_mbps: there.link.rx_rate.map(mbps),
+            counters: there.counters,
+            card_counters: status.cards.get(index).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn ssid(&self, bssid: MacAddr) -> Option<String> {
+        self.networks.get(&bssid).cloned()
+    }
+
+    /// A notice by name. `epoch` is the time of day when the run's clock read zero.
+    pub fn event(&self, notice: &Notice, epoch: Duration) -> Event {
+        let vm = self.vms.get(notice.vm.index());
+        let event = Event {
+            time: epoch.as_secs_f64() + seconds(notice.at),
+            seconds: seconds(notice.at),
+            vm: vm.map_or_else(|| notice.vm.to_string(), |(name, ..)| name.clone()),
+            ..Event::default()
+        };
+        self.describe(event, notice.what)
+    }
+
+    fn describe(&self, event: Event, what: What) -> Event {
+        let named = |name: &str| Event {
+            event: name.to_owned(),
+            ..event.clone()
+        };
+        match what {
+            What::Started => named("started"),
+            What::Stopped => named("stopped"),
+            What::Associated {
+                bssid,
+                channel,
+                previous,
+            } => self.association(&event, bssid, channel, previous),
+            What::Disassociated { bssid } => Event {
+                ssid: self.ssid(bssid),
+                bssid: Some(bssid.to_string()),
+                ..named("disassociated")
+            },
+            What::ScanStarted => named("scan-started"),
+            What::ScanEnded { channels, aborted } => Event {
+                count: Some(channels.into()),
+                reason: aborted.then(|| "aborted".to_owned()),
+                ..named("scan-ended")
+            },
+            What::BeaconsMissed { consecutive } => Event {
+                count: Some(consecutive.into()),
+                ..named("beacons-missed")
+            },
+            What::ChannelSwitched { channel } => Event {
+                channel: Some(channel_name(channel)),
+                ..named("channel-switched")
+            },
+            What::Dropped { status, frames } => Event {
+                count: Some(frames),
+                reason: Some(drop_reason(status).to_owned()),
+                ..named("dropped")
+            },
+        }
+    }
+
+    /// Another access point of the same network, a moment later: it has roamed.
+    fn association(
+        &self,
+        event: &Event,
+        bssid: MacAddr,
+        channel: Channel,
+        previous: Option<MacAddr>,
+    ) -> Event {
+        let ssid = self.ssid(bssid);
+        let from = previous.filter(|&left| ssid.is_some() && self.ssid(left) == ssid);
+        let name = from.map_or("associated", |_| "roamed");
+        Event {
+            event: name.to_owned(),
+            ssid,
+            bssid: Some(bssid.to_string()),
+            from: from.map(|left| left.to_string()),
+            channel: Some(channel_name(channel)),
+            ..event.clone()
+        }
+    }
+}
+
+fn state(vmac: Option<&VmacStatus>) -> &'static str {
+    match vmac {
+        None => "off",
+        Some(vmac) if vmac.associated => "associated",
+        Some(vmac) if vmac.bssid.is_some() => "joining",
+        Some(_) => "idle",
+    }
+}
+
+fn drop_reason(status: TxStatus) -> &'static str {
+    match status {
+        TxStatus::Refused => "not its own address or association",
+        TxStatus::UnknownStation => "unknown station",
+        TxStatus::Malformed => "malformed",
+        TxStatus::Success | TxStatus::NoAck | TxStatus::Flushed => "sent",
+    }
+}
+
+/// The number alone, with the side on which a 40 MHz channel goes on.
+fn channel_name(channel: Channel) -> String {
+    let text = channel.to_string();
+    text.split_once(' ')
+        .map_or(text.clone(), |(name, _)| name.to_owned())
+}
+
+fn mbps(rate: Rate) -> f64 {
+    f64::from(rate.hundred_kbps()) / 10.0
+}
+
+fn seconds(at: Micros) -> f64 {
+    at.0 as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airlane_lane::VmId;
+    use airlane_wlan::Band;
+
+    const CORP: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 1, 1]), MacAddr([2, 0, 0, 0, 1, 2])];
+    const HOME: MacAddr = MacAddr([2, 0, 0, 0, 1, 3]);
+
+    fn names() -> Names {
+        let corp = CORP.map(|bssid| (bssid, "corp".to_owned()));
+        let home = (HOME, "home".to_owned());
+        Names {
+            run: "two".to_owned(),
+            vms: vec![("it".to_owned(), "5300".to_owned(), MacAddr([2; 6]))],
+            networks: corp.into_iter().chain([home]).collect(),
+        }
+    }
+
+    fn told(bssid: MacAddr, previous: Option<MacAddr>) -> Event {
+        let notice = Notice {
+            at: Micros(1_500_000),
+            vm: VmId::new(0).unwrap(),
+            what: What::Associated {
+                bssid,
+                channel: Channel::new(Band::Ghz5, 36).unwrap(),
+                previous,
+            },
+        };
+        names().event(&notice, Duration::from_secs(100))
+    }
+
+    #[test]
+    fn another_access_point_of_the_same_network_is_a_roam() {
+        let event = told(CORP[1], Some(CORP[0]));
+        assert_eq!((event.event.as_str(), event.vm.as_str()), ("roamed", "it"));
+        assert_eq!(event.from, Some(CORP[0].to_string()));
+        assert_eq!((event.time, event.seconds), (101.5, 1.5));
+    }
+
+    #[test]
+    fn another_network_is_none() {
+        let event = told(HOME, Some(CORP[0]));
+        assert_eq!((event.event.as_str(), event.from), ("associated", None));
+        assert_eq!(event.ssid.as_deref(), Some("home"));
+    }
+
+    #[test]
+    fn a_vm_without_a_driver_is_off_and_keeps_its_assigned_address() {
+        let show = names().show(&DaemonStatus::default());
+        assert_eq!(show.vms.len(), 1);
+        assert_eq!(show.vms[0].state, "off");
+        assert_eq!(show.vms[0].mac, MacAddr([2; 6]).to_string());
+    }
+
+    #[test]
+    fn absent_facts_are_left_out_of_an_event() {
+        let text = serde_json::to_string(&told(HOME, None)).unwrap();
+        assert!(!text.contains("reason") && !text.contains("null"), "{text}");
+    }
+}

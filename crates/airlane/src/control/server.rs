@@ -1,0 +1,168 @@
+//! The daemon's side of the control socket: a thread that accepts, and one for each client.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+
+use super::{Head, Names, Request};
+use crate::daemon::Handle;
+
+/// Clients at a time.
+const CLIENTS: usize = 16;
+/// Longest request, bytes.
+const LONGEST_REQUEST: u64 = 4_096;
+/// A client that neither asks nor reads for this long is left.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// What has happened so far is there at once; this long without more is its end.
+const SO_FAR: Duration = Duration::from_millis(100);
+
+/// The server. Dropping it ends it.
+pub struct Server {
+    path: PathBuf,
+    stopping: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What all clients are answered from.
+struct Answers {
+    handle: Arc<Handle>,
+    names: Names,
+}
+
+impl Server {
+    /// Listens at `path`, which must not exist.
+    pub fn start(path: &Path, handle: Arc<Handle>, names: Names) -> Result<Self> {
+        let listener = UnixListener::bind(path)
+            .with_context(|| format!("cannot listen at {}", path.display()))?;
+        let stopping = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&stopping);
+        let answers = Arc::new(Answers { handle, names });
+        let thread = std::thread::Builder::new()
+            .name("control".to_owned())
+            .spawn(move || accept(&listener, &stop, &answers))?;
+        Ok(Self {
+            path: path.to_owned(),
+            stopping,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stopping.store(true, Ordering::Release);
+        // The connection wakes the thread.
+        let woken = UnixStream::connect(&self.path).is_ok();
+        if let Some(thread) = self.thread.take().filter(|_| woken) {
+            let _ = thread.join();
+        }
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn accept(listener: &UnixListener, stop: &AtomicBool, answers: &Arc<Answers>) {
+    let clients = Arc::new(AtomicUsize::new(0));
+    while let Ok((stream, _)) = listener.accept() {
+        if stop.load(Ordering::Acquire) {
+            return;
+        }
+        if clients.load(Ordering::Acquire) >= CLIENTS {
+            let full = format!("{CLIENTS} clients are connected already; try again later");
+            let _ = line(&stream, &Head::Error(full));
+            continue;
+        }
+        clients.fetch_add(1, Ordering::AcqRel);
+        let (left, answers) = (Arc::clone(&clients), Arc::clone(answers));
+        let serve = move || {
+            if let Err(error) = serve(&stream, &answers) {
+                tracing::debug!(%error, "control: a client has gone");
+            }
+            left.fetch_sub(1, Ordering::AcqRel);
+        };
+        let name = "control-client".to_owned();
+        if std::thread::Builder::new().name(name).spawn(serve).is_err() {
+            clients.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+fn serve(stream: &UnixStream, answers: &Answers) -> Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    match read(stream).and_then(|request| check(request, &answers.names)) {
+        Ok(request) => answers.answer(stream, request),
+        Err(error) => line(stream, &Head::Error(format!("{error:#}"))),
+    }
+}
+
+fn read(stream: &UnixStream) -> Result<Request> {
+    let mut text = String::new();
+    let mut reader = BufReader::new(stream.take(LONGEST_REQUEST));
+    reader
+        .read_line(&mut text)
+        .context("cannot read the request")?;
+    serde_json::from_str(&text).context("the request is not understood")
+}
+
+fn check(request: Request, names: &Names) -> Result<Request> {
+    if let Request::Capture { vm: Some(vm) } = &request
+        && names.address(vm).is_none()
+    {
+        let known = names.vm_names().join(", ");
+        bail!("no VM is named {vm:?}\n  remedy: name one of {known}");
+    }
+    Ok(request)
+}
+
+impl Answers {
+    fn answer(&self, stream: &UnixStream, request: Request) -> Result<()> {
+        let head = Head::Ok {
+            run: self.names.run.clone(),
+            vms: self.names.vm_names(),
+        };
+        line(stream, &head)?;
+        match request {
+            Request::Hello => Ok(()),
+            Request::Show => line(stream, &self.names.show(&self.handle.status()?)),
+            Request::Events { follow } => self.events(stream, follow),
+            Request::Capture { vm } => {
+                let address = vm.and_then(|vm| self.names.address(&vm));
+                self.handle.capture(address)?.write_to(stream)?;
+                Ok(())
+            }
+        }
+    }
+
+    fn events(&self, stream: &UnixStream, follow: bool) -> Result<()> {
+        let epoch = self.handle.epoch();
+        let notices = self.handle.notices()?;
+        loop {
+            match notices.recv_timeout(SO_FAR) {
+                Ok(notice) => line(stream, &self.names.event(&notice, epoch))?,
+                Err(RecvTimeoutError::Timeout) if follow && !gone(stream) => {}
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Whether the client has closed its end.
+fn gone(stream: &UnixStream) -> bool {
+    use rustix::net::{RecvFlags, recv};
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    matches!(recv(stream, &mut [0_u8; 1][..], flags), Ok((0, _)))
+}
+
+fn line(mut stream: &UnixStream, value: &impl Serialize) -> Result<()> {
+    let mut text = serde_json::to_vec(value)?;
+    text.push(b'\n');
+    Ok(stream.write_all(&text)?)
+}
