@@ -30,6 +30,9 @@ const LOADER: &str = "lib64/ld-linux-x86-64.so.2";
 const LIBRARIES: &str = "lib/x86_64-linux-gnu";
 /// The regulatory database and the signature that Debian's kernels accept.
 const FIRMWARE: [&str; 2] = ["regulatory.db", "regulatory.db.p7s"];
+/// Old digests that OpenSSL has in a module of its own, looked for in the place where it was built to
+/// be: MSCHAPv2 needs MD4.
+const OPENSSL_MODULE: &str = "usr/lib/x86_64-linux-gnu/ossl-modules/legacy.so";
 const FOLDERS: [&str; 7] = [
     "proc",
     "sys",
@@ -63,7 +66,7 @@ const SCRIPTS: [(&str, &[u8]); 9] = scripts![
 pub fn ensure(cache: &Cache, userland: &Artefact) -> Result<Artefact> {
     let mut recipe = Recipe::new("image")
         .with(userland.path.as_os_str().as_encoded_bytes())
-        .with("1");
+        .with("2");
     for (path, content) in SCRIPTS {
         recipe = recipe.with(path).with(content);
     }
@@ -109,6 +112,7 @@ fn add_programs(archive: &mut Archive, tree: &Tree) -> Result<()> {
         );
     }
     archive.copy(LOADER, &tree.loader()?)?;
+    archive.copy(OPENSSL_MODULE, &tree.root().join(OPENSSL_MODULE))?;
     for (name, path) in libraries {
         archive.copy(&format!("{LIBRARIES}/{name}"), &path)?;
     }

@@ -1,6 +1,7 @@
 //! The configuration files that guests get: `vm.conf` for our scripts, `hostapdN.conf` and
 //! `wpa_supplicant.conf` for the programs. What may stand in them was checked with the scenario.
 
+use super::security;
 use crate::scenario::{ACCESS_POINT_VM, AccessPoint, Scenario, Vm};
 use airlane_wlan::Band;
 
@@ -15,14 +16,19 @@ pub fn station(scenario: &Scenario, vm: &Vm) -> Vec<File> {
     );
     let supplicant = scenario
         .network_of(vm)
-        .map(|network| wpa_supplicant(&scenario.air.country, network, vm.passphrase.as_deref()));
-    vec![
+        .map(|network| wpa_supplicant(&scenario.air.country, network, vm));
+    let mut files = vec![
         file("etc/airlane/vm.conf", conf),
         file(
             "etc/airlane/wpa_supplicant.conf",
             supplicant.unwrap_or_default(),
         ),
-    ]
+    ];
+    if vm.swcrypto {
+        let options = "options iwlwifi swcrypto=1\n".to_owned();
+        files.push(file("etc/modprobe.d/airlane.conf", options));
+    }
+    files
 }
 
 /// The files of the VM that runs all access points.
@@ -81,22 +87,16 @@ fn hostapd(country: &str, index: usize, ap: &AccessPoint) -> String {
         format!("hw_mode={mode}"),
         format!("channel={}", ap.channel.number()),
     ];
-    if let Some(passphrase) = &ap.passphrase {
-        lines.extend(["wpa=2", "wpa_key_mgmt=WPA-PSK", "rsn_pairwise=CCMP"].map(str::to_owned));
-        lines.push(format!("wpa_passphrase={passphrase}"));
-    }
+    lines.extend(security::access_point(index, ap));
     lines.extend(ap.hostapd.iter().cloned());
     lines.join("\n") + "\n"
 }
 
-fn wpa_supplicant(country: &str, network: &AccessPoint, passphrase: Option<&str>) -> String {
-    let key = match passphrase {
-        Some(passphrase) => format!("key_mgmt=WPA-PSK\n\tpsk=\"{passphrase}\""),
-        None => "key_mgmt=NONE".to_owned(),
-    };
+fn wpa_supplicant(country: &str, network: &AccessPoint, vm: &Vm) -> String {
     format!(
-        "ctrl_interface=/run/wpa_supplicant\ncountry={country}\nnetwork={{\n\tssid=\"{}\"\n\t{key}\n}}\n",
-        network.ssid
+        "ctrl_interface=/run/wpa_supplicant\ncountry={country}\nnetwork={{\n\tssid=\"{}\"\n\t{}\n}}\n",
+        network.ssid,
+        security::station(network, vm).join("\n\t")
     )
 }
 

@@ -8,4 +8,5 @@ pub mod line;
 pub mod overlay;
 pub mod process;
 pub mod qemu;
+pub mod security;
 pub mod state;

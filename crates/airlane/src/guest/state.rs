@@ -77,6 +77,15 @@ impl fmt::Display for State {
     }
 }
 
+/// How often keys were replaced without a new association.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rekeys {
+    /// Keys of the VM alone.
+    pub pairwise: u32,
+    /// Keys of all stations of its BSS.
+    pub group: u32,
+}
+
 /// All that a guest has told.
 #[derive(Clone, Debug, Default)]
 pub struct View {
@@ -108,6 +117,12 @@ pub struct View {
     pub stations: BTreeSet<(String, String)>,
     /// In the access-point VM: (access point, station) that used a wrong key.
     pub wrong_keys: BTreeSet<(String, String)>,
+    /// In the access-point VM: (access point, station) that could not prove their identity.
+    pub eap_failures: BTreeSet<(String, String)>,
+    /// Keys that replaced others while it was in its BSS.
+    pub rekeys: Rekeys,
+    /// In which words it was refused so far.
+    pub refusals: BTreeSet<String>,
     /// Events that were not understood or not due, by name.
     pub stray: BTreeMap<String, u32>,
 }
@@ -134,7 +149,9 @@ impl View {
             "ap-up" => self.access_point_up(event),
             "station-joined" => self.station(event, true),
             "station-left" => self.station(event, false),
-            "wrong-key" => self.wrong_key(event),
+            "wrong-key" => note(&mut self.wrong_keys, event),
+            "eap-failed" => note(&mut self.eap_failures, event),
+            "keyed" => self.keyed(event),
             "no-card" | "terminated" | "ap-failed" => self.failed(event),
             _ => self.stray(event),
         }
@@ -200,6 +217,9 @@ impl View {
 
     fn refused(&mut self, event: &Event) -> bool {
         self.reason = value(event, "reason");
+        if self.refusals.len() < 32 {
+            self.refusals.extend(refusal(event));
+        }
         self.state != State::Refused && self.go(State::Refused, event)
     }
 
@@ -227,9 +247,18 @@ impl View {
         }
     }
 
-    fn wrong_key(&mut self, event: &Event) -> bool {
-        let entry = (event.get("ap").to_owned(), event.get("mac").to_owned());
-        self.wrong_keys.len() < 1024 && self.wrong_keys.insert(entry)
+    /// The first keys of an association come before it, and replace none.
+    fn keyed(&mut self, event: &Event) -> bool {
+        if !matches!(self.state, State::Associated | State::Addressed) {
+            return false;
+        }
+        let count = match event.get("kind") {
+            "pairwise" => &mut self.rekeys.pairwise,
+            "group" => &mut self.rekeys.group,
+            _ => return self.stray(event),
+        };
+        *count = count.saturating_add(1);
+        false
     }
 
     fn failed(&mut self, event: &Event) -> bool {
@@ -240,6 +269,21 @@ impl View {
         self.reason = Some(format!("{}{said}", event.name));
         self.go(State::Failed, event)
     }
+}
+
+/// Remembers the access point and the station that an event names.
+fn note(list: &mut BTreeSet<(String, String)>, event: &Event) -> bool {
+    let entry = (event.get("ap").to_owned(), event.get("mac").to_owned());
+    list.len() < 1024 && list.insert(entry)
+}
+
+/// The word of a refusal, with the 802.11 status where it has one.
+fn refusal(event: &Event) -> Option<String> {
+    let word = value(event, "reason")?;
+    Some(match value(event, "status") {
+        Some(status) => format!("{word} (status {status})"),
+        None => word,
+    })
 }
 
 /// A value that is there and not empty, cut to a sane length.
@@ -316,6 +360,29 @@ mod tests {
     }
 
     #[test]
+    fn only_keys_of_a_running_association_replace_others() {
+        let mut lines = UP[..3].to_vec();
+        lines.extend(["event keyed kind=pairwise", UP[3], UP[4]]);
+        assert_eq!(view_after(&lines).rekeys, Rekeys::default());
+        lines.extend(["event keyed kind=pairwise", "event keyed kind=group"]);
+        let view = view_after(&lines);
+        assert_eq!((view.rekeys.pairwise, view.rekeys.group), (1, 1));
+        assert!(view.stray.is_empty());
+    }
+
+    #[test]
+    fn every_word_of_a_refusal_is_kept_with_its_status() {
+        let mut lines = UP[..3].to_vec();
+        lines.extend([
+            "event refused reason=AUTH_REJECT status=15",
+            "event refused reason=CONN_FAILED",
+        ]);
+        let refusals = view_after(&lines).refusals;
+        let expected = ["AUTH_REJECT (status 15)", "CONN_FAILED"].map(str::to_owned);
+        assert_eq!(refusals, BTreeSet::from(expected));
+    }
+
+    #[test]
     fn an_event_out_of_turn_is_counted_and_changes_nothing() {
         let view = view_after(&["event addressed ip=1.2.3.4", "event made-up"]);
         assert_eq!(view.state, State::Booting);
@@ -338,10 +405,12 @@ mod tests {
             "event ap-up name=corp bssid=02:00:00:00:01:01 ssid=corp",
             "event station-joined ap=corp mac=02:00:00:00:00:01",
             "event wrong-key ap=corp mac=02:00:00:00:00:02",
+            "event eap-failed ap=corp mac=02:00:00:00:00:03",
         ]);
         assert_eq!(view.state, State::Serving);
         assert_eq!(view.access_points.len(), 1);
         assert_eq!((view.stations.len(), view.wrong_keys.len()), (1, 1));
+        assert_eq!(view.eap_failures.len(), 1);
         let Ok(Line::Event(left)) = Line::parse("event station-left ap=corp mac=02:00:00:00:00:01")
         else {
             panic!("not an event");

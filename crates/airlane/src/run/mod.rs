@@ -252,7 +252,7 @@ fn vms(scenario: &Scenario, views: &[View], findings: &Findings) -> Vec<report::
     let numbered = scenario.vms.iter().enumerate();
     let entry = |(index, vm): (usize, &crate::scenario::Vm)| {
         let view = views.get(index).cloned().unwrap_or_default();
-        let measured = findings.measured.get(index).copied().unwrap_or_default();
+        let measured = findings.measured.get(index).cloned().unwrap_or_default();
         report::Vm {
             name: vm.name.clone(),
             driver: view.driver,
@@ -261,6 +261,8 @@ fn vms(scenario: &Scenario, views: &[View], findings: &Findings) -> Vec<report::
             ssid: view.ssid,
             bssid: view.bssid,
             key_mgmt: view.key_mgmt,
+            pmf: measured.pmf,
+            eap: measured.eap,
             ping: measured.ping,
             tcp_mbps: measured.tcp,
             udp_mbps: measured.udp,

@@ -39,12 +39,25 @@ pub struct Vm {
     pub bssid: Option<String>,
     /// How its key came about.
     pub key_mgmt: Option<String>,
+    /// Whether its management frames are protected, as both ends say.
+    pub pmf: Option<bool>,
+    /// Who it is to its access point, in a network that asks.
+    pub eap: Option<Eap>,
     /// Echo requests to its gateway.
     pub ping: Option<Ping>,
     /// Both ways, in Mb/s.
     pub tcp_mbps: Option<Both>,
     /// Both ways, in Mb/s.
     pub udp_mbps: Option<Both>,
+}
+
+/// An identity, as the access point's EAP server has found it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Eap {
+    /// `TLS` or `PEAP`.
+    pub method: String,
+    /// The name.
+    pub identity: String,
 }
 
 /// Echo requests, and replies to them.
@@ -110,6 +123,11 @@ mod tests {
                 sent: 10,
                 received: 10,
             }),
+            pmf: Some(false),
+            eap: Some(Eap {
+                method: "TLS".to_owned(),
+                identity: "it".to_owned(),
+            }),
             tcp_mbps: Some(Both { tx: 10.5, rx: 11.0 }),
             ..Vm::default()
         };
@@ -154,10 +172,12 @@ mod tests {
 
     #[test]
     fn the_schema_refuses_what_is_no_report() {
-        let broken: [fn(&mut Value); 6] = [
+        let broken: [fn(&mut Value); 8] = [
             |report| drop(report.as_object_mut().unwrap().remove("passed")),
             |report| report["passed"] = json!("yes"),
             |report| report["vms"][0]["ping"] = json!({"sent": 10}),
+            |report| report["vms"][0]["pmf"] = json!("yes"),
+            |report| report["vms"][0]["eap"]["identity"] = Value::Null,
             |report| report["vms"][0]["tcp_mbps"]["tx"] = json!("fast"),
             |report| report["checks"][0]["passed"] = Value::Null,
             |report| report["counters"]["cards"]["it"]["interrupts"] = json!(-1),

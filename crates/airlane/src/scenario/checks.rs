@@ -51,14 +51,16 @@ fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<C
                 0.0,
             )?,
         },
+        "rekeyed" => CheckKind::Rekeyed {
+            seconds: seconds(12)?,
+        },
         "killed" => CheckKind::Killed {
             witness: witness(source, scenario, raw)?,
             seconds: seconds(12)?,
         },
         other => {
             let message = format!("there is no check `{other}`");
-            let remedy =
-                "use one of: associated, refused, ping, isolated, throughput, steady, killed";
+            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, killed";
             return Err(source.error(&raw.kind.span(), message, remedy));
         }
     })
@@ -105,6 +107,7 @@ fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Resu
         CheckKind::Ping { .. } => &["count"],
         CheckKind::Throughput { .. } => &["seconds", "udp_mbps", "min_mbps"],
         CheckKind::Steady { .. } => &["seconds", "min_percent"],
+        CheckKind::Rekeyed { .. } => &["seconds"],
         CheckKind::Killed { .. } => &["seconds", "witness"],
     };
     let written = [

@@ -5,16 +5,21 @@ mod checks;
 mod error;
 mod fields;
 mod raw;
+mod security;
+#[cfg(test)]
+mod security_tests;
 mod subnet;
 #[cfg(test)]
 mod tests;
 mod validate;
 
 use airlane_wlan::{Channel, MacAddr};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 pub use error::ScenarioError;
+pub use security::{Eap, EapMethod, Security};
 pub use subnet::Subnet;
 
 /// The name of the VM that runs the access points; no other VM may have it.
@@ -92,8 +97,12 @@ pub struct AccessPoint {
     pub bssid: MacAddr,
     /// 20 MHz wide.
     pub channel: Channel,
-    /// WPA2-PSK; none: an open network.
+    /// What it asks of a station.
+    pub security: Security,
+    /// One for all stations, where [`Security`] has one.
     pub passphrase: Option<String>,
+    /// Passwords by identity, of a network that asks for one.
+    pub users: BTreeMap<String, String>,
     /// Its own address, and its subnet.
     pub subnet: Subnet,
     /// Metres.
@@ -113,6 +122,10 @@ pub struct Vm {
     pub joins: usize,
     /// What it believes the passphrase to be.
     pub passphrase: Option<String>,
+    /// Who it says it is, in a network that asks.
+    pub eap: Option<Eap>,
+    /// Its driver leaves no encryption to the card.
+    pub swcrypto: bool,
     /// MiB.
     pub memory: u64,
     /// Its own kernel, instead of the run's.
@@ -162,6 +175,11 @@ pub enum CheckKind {
         /// The least sum, as per cent of what the first VM reaches alone.
         min_percent: f64,
     },
+    /// Its keys are replaced in mid-transfer, and the transfer goes on.
+    Rekeyed {
+        /// Length of the transfer.
+        seconds: u64,
+    },
     /// It is killed in mid-transfer; `witness`' transfer goes on; a new VM takes its place.
     Killed {
         /// Index into [`Scenario::vms`].
@@ -181,6 +199,7 @@ impl CheckKind {
             Self::Isolated => "isolated",
             Self::Throughput { .. } => "throughput",
             Self::Steady { .. } => "steady",
+            Self::Rekeyed { .. } => "rekeyed",
             Self::Killed { .. } => "killed",
         }
     }

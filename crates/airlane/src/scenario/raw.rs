@@ -2,6 +2,7 @@
 //! meaning can be wrong keep their place in the file.
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// The whole file.
@@ -58,7 +59,9 @@ pub struct AccessPoint {
     pub ssid: Option<Spanned<String>>,
     pub bssid: Option<Spanned<String>>,
     pub channel: Spanned<i64>,
+    pub security: Option<Spanned<String>>,
     pub passphrase: Option<Spanned<String>>,
+    pub users: Option<Spanned<BTreeMap<String, String>>>,
     pub address: Spanned<String>,
     pub position: Option<Spanned<Vec<f64>>>,
     #[serde(default)]
@@ -73,10 +76,23 @@ pub struct Vm {
     pub mac: Option<Spanned<String>>,
     pub join: Option<Spanned<String>>,
     pub passphrase: Option<Spanned<String>>,
+    pub eap: Option<Spanned<Eap>>,
+    #[serde(default)]
+    pub swcrypto: bool,
     pub memory: Option<Spanned<u64>>,
     pub kernel: Option<String>,
     #[serde(default)]
     pub external: bool,
+}
+
+/// `eap` of a `[[vm]]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Eap {
+    pub method: String,
+    pub identity: Option<String>,
+    pub password: Option<String>,
+    pub certificate: Option<String>,
 }
 
 /// `[[check]]`

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const VALID: &str = r#"title = "two networks"
+pub(super) const VALID: &str = r#"title = "two networks"
 
 [run]
 join_timeout = 60
@@ -48,12 +48,12 @@ vm = "user"
 witness = "it"
 "#;
 
-fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+pub(super) fn parse(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse(Path::new("scenarios/sample.toml"), text)
 }
 
 /// The line of [`VALID`] that is `line`, counted from 1, and the text with it replaced.
-fn with_line(line: &str, replacement: &str) -> (usize, String) {
+pub(super) fn with_line(line: &str, replacement: &str) -> (usize, String) {
     let number = VALID.lines().position(|other| other == line).unwrap() + 1;
     (number, VALID.replacen(line, replacement, 1))
 }
@@ -66,7 +66,7 @@ fn refused(line: &str, replacement: &str, message: &str, remedy: &str) {
 }
 
 #[track_caller]
-fn refused_at(text: &str, number: usize, message: &str, remedy: &str) {
+pub(super) fn refused_at(text: &str, number: usize, message: &str, remedy: &str) {
     let error = parse(text)
         .expect_err("the scenario was accepted")
         .to_string();

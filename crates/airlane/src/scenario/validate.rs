@@ -3,7 +3,7 @@
 use super::error::{ScenarioError, Source};
 use super::{
     ACCESS_POINT_VM, AccessPoint, Air, Card, MAX_ACCESS_POINTS, Position, RunSettings, Scenario,
-    Vm, checks, fields, raw,
+    Vm, checks, fields, raw, security,
 };
 use airlane_lane::MAX_VMS;
 use airlane_wlan::MacAddr;
@@ -124,10 +124,7 @@ fn access_point(
     let names = others.iter().map(|other| other.name.clone());
     fields::unique(source, "name", &name, &raw.name.span(), names)?;
     let ssid = raw.ssid.as_ref().map(|value| fields::ssid(source, value));
-    let passphrase = raw
-        .passphrase
-        .as_ref()
-        .map(|value| fields::passphrase(source, value));
+    let secrets = security::of_access_point(source, raw)?;
     let hostapd = raw
         .hostapd
         .iter()
@@ -143,7 +140,9 @@ fn access_point(
             default_mac(1, others.len()),
         )?,
         channel: fields::channel(source, &raw.channel)?,
-        passphrase: passphrase.transpose()?,
+        security: secrets.security,
+        passphrase: secrets.passphrase,
+        users: secrets.users,
         subnet: subnet(source, scenario, &raw.address)?,
         position: position(source, raw.position.as_ref(), Position([5.0, 0.0, 0.0]))?,
         hostapd: hostapd.collect::<Result<_>>()?,
@@ -210,10 +209,9 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
         .passphrase
         .as_ref()
         .map(|value| fields::passphrase(source, value));
-    let network = scenario
-        .access_points
-        .get(joins)
-        .and_then(|ap| ap.passphrase.clone());
+    let network = scenario.access_points.get(joins);
+    let eap = security::of_vm(source, network, entry, &name)?;
+    let network = network.and_then(|ap| ap.passphrase.clone());
     Ok(Vm {
         mac: address(
             source,
@@ -225,6 +223,8 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
         name,
         joins,
         passphrase: own.transpose()?.or(network),
+        eap,
+        swcrypto: raw.swcrypto,
         memory: fields::within(source, "memory", raw.memory.as_ref(), 128..=16_384, 256)?,
         kernel: raw.kernel.clone(),
         external: raw.external,

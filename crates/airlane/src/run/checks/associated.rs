@@ -2,19 +2,33 @@
 //! access point says, and as the NIC says.
 
 use super::Findings;
+use super::peers::{self, Answers};
+use super::secrets::Secrets;
 use crate::run::session::Session;
+use crate::run::stop::Stop;
 use crate::scenario::Check;
 
-/// Looks at what is known; nothing is asked.
-pub fn check(session: &mut Session, findings: &mut Findings, checks: &[&Check]) {
-    for check in checks {
-        let wrong = contradictions(session, check.vm);
+/// Looks at what is known, and asks both ends of each association.
+pub fn check(
+    session: &mut Session,
+    findings: &mut Findings,
+    checks: &[&Check],
+) -> Result<(), Stop> {
+    let mut secrets = Secrets::default();
+    for (check, answers) in checks.iter().zip(peers::ask(session, checks)?) {
+        let mut wrong = contradictions(session, check.vm);
+        wrong.extend(peers::contradictions(session, check.vm, &answers));
+        wrong.extend(secrets.contradiction(session, check.vm, &answers));
+        if let Some(measured) = findings.measured(check.vm) {
+            measured.note_security(&answers);
+        }
         let detail = match wrong.is_empty() {
-            true => summary(session, check.vm),
+            true => summary(session, check.vm, &answers),
             false => wrong.join("; "),
         };
         findings.add_for(session, check, wrong.is_empty(), detail);
     }
+    Ok(())
 }
 
 /// Everything that is not as the scenario says.
@@ -32,12 +46,8 @@ fn contradictions(session: &Session, number: usize) -> Vec<String> {
     if !vm.external {
         facts.expect("its MAC address", view.mac.as_deref(), &mac);
         facts.expect("its SSID", view.ssid.as_deref(), &network.ssid);
-        let key = if vm.passphrase.is_some() {
-            "WPA2-PSK"
-        } else {
-            "NONE"
-        };
-        facts.expect("its key management", view.key_mgmt.as_deref(), key);
+        let key_mgmt = network.security.key_mgmt();
+        facts.expect("its key management", view.key_mgmt.as_deref(), key_mgmt);
     }
     facts.expect("its BSSID", view.bssid.as_deref(), &bssid);
     let seen = session
@@ -61,16 +71,23 @@ fn access_point_view(session: &Session, network: &str, mac: &str) -> Option<Stri
     (at != [network]).then(|| format!("{mac} has joined [{}], not [{network}]", at.join(", ")))
 }
 
-fn summary(session: &Session, number: usize) -> String {
+fn summary(session: &Session, number: usize, answers: &Answers) -> String {
     let view = session.members.get(number).map(|member| &member.view);
     let text = |value: Option<&String>| value.cloned().unwrap_or_else(|| "?".to_owned());
     let vm = session.scenario.vms.get(number);
     let mac = vm.map_or_else(String::new, |vm| vm.mac.to_string());
     let bssid = text(view.and_then(|view| view.bssid.as_ref()));
-    match view.and_then(|view| view.key_mgmt.as_ref()) {
-        Some(key) => format!("{mac} at {bssid} with {key}"),
-        None => format!("{mac} at {bssid}"),
+    let mut text = format!("{mac} at {bssid}");
+    if let Some(key_mgmt) = view.and_then(|view| view.key_mgmt.as_ref()) {
+        text += &format!(" with {key_mgmt}");
     }
+    if let Some(eap) = answers.eap() {
+        text += &format!(" ({} as {})", eap.method, eap.identity);
+    }
+    if answers.pmf() {
+        text += " and protected management frames";
+    }
+    text
 }
 
 /// Gathers what is otherwise than expected.

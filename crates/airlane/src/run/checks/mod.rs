@@ -5,8 +5,11 @@ mod console;
 mod iperf;
 mod isolated;
 mod killed;
+mod peers;
 mod ping;
 mod refused;
+mod rekeyed;
+mod secrets;
 mod steady;
 mod throughput;
 
@@ -27,14 +30,25 @@ pub struct Findings {
 }
 
 /// Figures of one VM.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Measured {
+    /// Management frames are protected; none where nobody was asked.
+    pub pmf: Option<bool>,
+    /// Who it is to its access point.
+    pub eap: Option<report::Eap>,
     /// Echo requests to its gateway.
     pub ping: Option<Ping>,
     /// Mb/s.
     pub tcp: Option<Both>,
     /// Mb/s.
     pub udp: Option<Both>,
+}
+
+impl Measured {
+    fn note_security(&mut self, answers: &peers::Answers) {
+        self.pmf = Some(answers.pmf());
+        self.eap = answers.eap();
+    }
 }
 
 impl Findings {
@@ -122,7 +136,7 @@ pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
         session,
         findings,
         &of(|kind| *kind == CheckKind::Associated),
-    );
+    )?;
     refused::check(session, findings, &of(|kind| *kind == CheckKind::Refused));
     ping::check(
         session,
@@ -139,6 +153,11 @@ pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
         session,
         findings,
         &of(|kind| matches!(kind, CheckKind::Steady { .. })),
+    )?;
+    rekeyed::check(
+        session,
+        findings,
+        &of(|kind| matches!(kind, CheckKind::Rekeyed { .. })),
     )?;
     for check in of(|kind| matches!(kind, CheckKind::Killed { .. })) {
         killed::check(session, findings, check)?;

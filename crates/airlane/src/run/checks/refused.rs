@@ -1,9 +1,11 @@
-//! A VM with the wrong passphrase never gets a key: as it says itself, and as its access point says.
+//! A VM with wrong credentials never gets a key: as it says itself in the words that fit them, and as its
+//! access point says.
 
 use super::Findings;
-use crate::guest::state::State;
+use crate::guest::state::{State, View};
 use crate::run::session::Session;
-use crate::scenario::Check;
+use crate::scenario::{Check, Security};
+use std::collections::BTreeSet;
 
 /// Looks at what is known; nothing is asked.
 pub fn check(session: &mut Session, findings: &mut Findings, checks: &[&Check]) {
@@ -34,16 +36,37 @@ fn outcome(session: &Session, number: usize) -> (bool, String) {
     if member.view.state != State::Refused || member.view.associations > 0 {
         return (false, format!("it is {}, not refused", member.view.state));
     }
-    let reason = member.view.reason.as_deref().unwrap_or("no reason");
-    let told = access_points
-        .view
-        .wrong_keys
-        .iter()
-        .any(|(_, station)| *station == mac);
-    let told = if told {
+    let Some(network) = session.scenario.network_of(vm) else {
+        return (false, "no such network".to_owned());
+    };
+    let own = own_error(network.security);
+    let refusals: Vec<&str> = member.view.refusals.iter().map(String::as_str).collect();
+    let words = refusals.join(", ");
+    if !refusals.iter().any(|refusal| refusal.starts_with(own)) {
+        return (false, format!("it says {words}, and not {own}"));
+    }
+    (true, words + told(&access_points.view, &mac))
+}
+
+/// What wpa_supplicant says when its credentials are wrong: a 4-way handshake that the access point does
+/// not go on with, an authentication that it rejects, an EAP failure that it sends.
+fn own_error(security: Security) -> &'static str {
+    match security {
+        Security::Wpa2Psk | Security::WpaTkip => "WRONG_KEY",
+        Security::Wpa3Sae => "AUTH_REJECT",
+        Security::Wpa2Enterprise => "EAP_FAILURE",
+        Security::Open => "ASSOC_REJECT",
+    }
+}
+
+/// What the access points have seen of the station `mac`.
+fn told(view: &View, mac: &str) -> &'static str {
+    let holds = |list: &BTreeSet<(String, String)>| list.iter().any(|(_, station)| station == mac);
+    if holds(&view.wrong_keys) {
         "; the access point has seen a wrong key"
+    } else if holds(&view.eap_failures) {
+        "; the access point's EAP server has refused it"
     } else {
         ""
-    };
-    (true, format!("{reason}{told}"))
+    }
 }

@@ -1,0 +1,298 @@
+//! How a network decides who may join, and with which credentials a VM tries.
+
+use super::error::{ScenarioError, Source};
+use super::{AccessPoint, fields, raw};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use toml::Spanned;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// What an access point asks of a station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Security {
+    /// Nothing.
+    #[default]
+    Open,
+    /// A passphrase; CCMP (IEEE 802.11-2020 12.7).
+    Wpa2Psk,
+    /// A password that is never seen, not even scrambled, and protected management frames
+    /// (IEEE 802.11-2020 12.4 and 12.6.19).
+    Wpa3Sae,
+    /// A certificate or an identity with its password (IEEE 802.1X, EAP); CCMP.
+    Wpa2Enterprise,
+    /// A passphrase; TKIP, for which the driver must use its own crypto.
+    WpaTkip,
+}
+
+impl Security {
+    /// All of them, in the order in which they are offered.
+    const ALL: [Self; 5] = [
+        Self::Open,
+        Self::Wpa2Psk,
+        Self::Wpa3Sae,
+        Self::Wpa2Enterprise,
+        Self::WpaTkip,
+    ];
+
+    /// The word for it in a scenario.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Wpa2Psk => "wpa2-psk",
+            Self::Wpa3Sae => "wpa3-sae",
+            Self::Wpa2Enterprise => "wpa2-enterprise",
+            Self::WpaTkip => "wpa-tkip",
+        }
+    }
+
+    /// What `wpa_cli status` calls it (wpa_supplicant's `key_mgmt`).
+    pub const fn key_mgmt(self) -> &'static str {
+        match self {
+            Self::Open => "NONE",
+            Self::Wpa2Psk => "WPA2-PSK",
+            Self::Wpa3Sae => "SAE",
+            Self::Wpa2Enterprise => "WPA2/IEEE 802.1X/EAP",
+            Self::WpaTkip => "WPA-PSK",
+        }
+    }
+
+    /// True when management frames must be protected.
+    pub const fn protects_management(self) -> bool {
+        matches!(self, Self::Wpa3Sae)
+    }
+
+    /// True when one passphrase serves all stations.
+    const fn has_passphrase(self) -> bool {
+        matches!(self, Self::Wpa2Psk | Self::Wpa3Sae | Self::WpaTkip)
+    }
+}
+
+/// How a VM proves who it is in a `wpa2-enterprise` network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Eap {
+    /// The name under which it asks.
+    pub identity: String,
+    /// How it proves it.
+    pub method: EapMethod,
+}
+
+/// The proof of an identity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EapMethod {
+    /// EAP-TLS (RFC 5216): a certificate of its own.
+    Tls {
+        /// The certificate comes from an authority that the network does not know.
+        foreign: bool,
+    },
+    /// PEAP with MSCHAPv2 inside.
+    Peap {
+        /// What the VM believes the password to be.
+        password: String,
+    },
+}
+
+impl EapMethod {
+    /// The word for it in a scenario.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Tls { .. } => "tls",
+            Self::Peap { .. } => "peap",
+        }
+    }
+}
+
+/// What is written for an access point: its kind, its passphrase, its users.
+pub struct Secrets {
+    pub security: Security,
+    pub passphrase: Option<String>,
+    pub users: BTreeMap<String, String>,
+}
+
+/// Checks the keys that belong together in an access point.
+pub fn of_access_point(source: Source, raw: &raw::AccessPoint) -> Result<Secrets> {
+    let written = raw.passphrase.as_ref();
+    let passphrase = written.map(|value| fields::passphrase(source, value));
+    let passphrase = passphrase.transpose()?;
+    let security = kind(source, raw.security.as_ref(), passphrase.is_some())?;
+    let place = raw
+        .security
+        .as_ref()
+        .map_or_else(|| raw.name.span(), Spanned::span);
+    if security.has_passphrase() != passphrase.is_some() {
+        return Err(passphrase_error(source, &place, security));
+    }
+    Ok(Secrets {
+        security,
+        passphrase,
+        users: users(source, security, raw.users.as_ref())?,
+    })
+}
+
+fn kind(source: Source, raw: Option<&Spanned<String>>, passphrase: bool) -> Result<Security> {
+    let Some(value) = raw else {
+        return Ok(match passphrase {
+            true => Security::Wpa2Psk,
+            false => Security::Open,
+        });
+    };
+    let found = Security::ALL
+        .into_iter()
+        .find(|kind| kind.word() == value.get_ref());
+    found.ok_or_else(|| {
+        let message = format!("there is no security `{}`", value.get_ref());
+        let words = Security::ALL.map(Security::word).join(", ");
+        source.error(&value.span(), message, format!("use one of: {words}"))
+    })
+}
+
+fn passphrase_error(source: Source, place: &Range<usize>, security: Security) -> ScenarioError {
+    let word = security.word();
+    match security.has_passphrase() {
+        true => {
+            let message = format!("a network with security `{word}` needs a passphrase");
+            source.error(place, message, "write passphrase = \"8 to 63 characters\"")
+        }
+        false => {
+            let message = format!("a network with security `{word}` has no passphrase");
+            source.error(
+                place,
+                message,
+                "remove the passphrase, or write security = \"wpa2-psk\"",
+            )
+        }
+    }
+}
+
+/// Names and passwords of a network with identities.
+fn users(
+    source: Source,
+    security: Security,
+    raw: Option<&Spanned<BTreeMap<String, String>>>,
+) -> Result<BTreeMap<String, String>> {
+    let Some(table) = raw else {
+        return Ok(BTreeMap::new());
+    };
+    if security != Security::Wpa2Enterprise {
+        let message = format!("a network with security `{}` has no users", security.word());
+        let remedy = "remove the users, or write security = \"wpa2-enterprise\"";
+        return Err(source.error(&table.span(), message, remedy));
+    }
+    let all = table.get_ref().iter().flat_map(|(name, word)| [name, word]);
+    for text in all {
+        credential(source, text, &table.span())?;
+    }
+    Ok(table.get_ref().clone())
+}
+
+/// A text that stands between quotation marks in the files of hostapd and wpa_supplicant.
+fn credential(source: Source, text: &str, place: &Range<usize>) -> Result<()> {
+    let plain = |c: char| matches!(c, ' '..='~') && !matches!(c, '"' | '\\');
+    if (1..=63).contains(&text.len()) && text.chars().all(plain) {
+        return Ok(());
+    }
+    let message = format!("{text:?} cannot be an identity or a password here");
+    let remedy = "use 1 to 63 printable ASCII characters without quotation mark and backslash";
+    Err(source.error(place, message, remedy))
+}
+
+/// What a VM brings to the network that it joins.
+pub fn of_vm(
+    source: Source,
+    network: Option<&AccessPoint>,
+    entry: &Spanned<raw::Vm>,
+    name: &str,
+) -> Result<Option<Eap>> {
+    let raw = entry.get_ref();
+    let (security, place) = (
+        network.map(|ap| ap.security).unwrap_or_default(),
+        raw.name.span(),
+    );
+    if security == Security::WpaTkip && !raw.swcrypto && !raw.external {
+        let message = format!("`{name}` joins a TKIP network, and the card has no TKIP");
+        let remedy = "write swcrypto = true: the driver then uses its own crypto";
+        return Err(source.error(&place, message, remedy));
+    }
+    match (&raw.eap, network, security) {
+        (Some(eap), Some(network), Security::Wpa2Enterprise) => {
+            eap_of(source, network, eap, raw.external, name).map(Some)
+        }
+        (None, _, Security::Wpa2Enterprise) => {
+            let message = format!("`{name}` does not say how it proves who it is");
+            let remedy = "write eap = { method = \"tls\" }, or { method = \"peap\", identity = … }";
+            Err(source.error(&place, message, remedy))
+        }
+        (Some(eap), ..) => {
+            let message = format!("the network of `{name}` asks for no identity");
+            let remedy = "remove eap, or give the network security = \"wpa2-enterprise\"";
+            Err(source.error(&eap.span(), message, remedy))
+        }
+        (None, ..) => Ok(None),
+    }
+}
+
+fn eap_of(
+    source: Source,
+    network: &AccessPoint,
+    entry: &Spanned<raw::Eap>,
+    external: bool,
+    name: &str,
+) -> Result<Eap> {
+    let raw = entry.get_ref();
+    let identity = raw.identity.clone().unwrap_or_else(|| name.to_owned());
+    credential(source, &identity, &entry.span())?;
+    let method = match raw.method.as_str() {
+        "tls" => tls(source, entry, external)?,
+        "peap" => peap(source, network, entry, &identity)?,
+        other => {
+            let message = format!("there is no EAP method `{other}`");
+            return Err(source.error(&entry.span(), message, "use one of: tls, peap"));
+        }
+    };
+    Ok(Eap { identity, method })
+}
+
+fn tls(source: Source, entry: &Spanned<raw::Eap>, external: bool) -> Result<EapMethod> {
+    let raw = entry.get_ref();
+    let error = |message, remedy| Err(source.error(&entry.span(), message, remedy));
+    if raw.password.is_some() {
+        return error(
+            "EAP-TLS knows no password",
+            "remove it: the VM gets a certificate",
+        );
+    }
+    if external {
+        let message = "certificates are made for the run, and an external VM cannot get one";
+        return error(message, "write method = \"peap\"");
+    }
+    match raw.certificate.as_deref() {
+        None | Some("own") => Ok(EapMethod::Tls { foreign: false }),
+        Some("foreign") => Ok(EapMethod::Tls { foreign: true }),
+        Some(_) => error(
+            "there are two kinds of certificates",
+            "write certificate = \"own\" (signed for this network) or \"foreign\"",
+        ),
+    }
+}
+
+fn peap(
+    source: Source,
+    network: &AccessPoint,
+    entry: &Spanned<raw::Eap>,
+    identity: &str,
+) -> Result<EapMethod> {
+    let (raw, place) = (entry.get_ref(), entry.span());
+    if raw.certificate.is_some() {
+        let message = "PEAP proves an identity by its password";
+        return Err(source.error(&place, message, "remove the certificate"));
+    }
+    let known = network.users.get(identity);
+    let Some(password) = raw.password.as_ref().or(known) else {
+        let message = format!("`{identity}` has no password");
+        let remedy = "write it here, or as users = { IDENTITY = \"PASSWORD\" } of the network";
+        return Err(source.error(&place, message, remedy));
+    };
+    credential(source, password, &place)?;
+    let password = password.clone();
+    Ok(EapMethod::Peap { password })
+}
