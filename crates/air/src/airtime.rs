@@ -116,6 +116,16 @@ pub fn answer_timeout(band: Band, slot: Micros, answer: Rate) -> Micros {
     sifs(band) + slot + Micros(preamble)
 }
 
+/// How much longer than after a good frame a station waits after one that it could not read: EIFS
+/// less DIFS, which is SIFS and an ACK at the slowest mandatory rate (IEEE 802.11-2020 10.3.7).
+pub fn eifs_extra(band: Band) -> Micros {
+    let slowest = match band {
+        Band::Ghz2 => Rate::DSSS_1,
+        Band::Ghz5 => Rate::OFDM_6,
+    };
+    sifs(band) + duration(band, slowest, ACK_BYTES)
+}
+
 fn extension(band: Band) -> u64 {
     match band {
         Band::Ghz2 => SIGNAL_EXTENSION,

@@ -5,11 +5,16 @@
 
 use airlane_wlan::{AccessCategory, Channel, Micros};
 
+use crate::airtime::eifs_extra;
 use crate::medium::{Past, Ppdu};
 use crate::queue::Pending;
 use crate::radio::{MediumId, Radio};
 use crate::schedule::Due;
 use crate::{Air, RadioId};
+
+/// How long a signal lasts before a radio that is about to send can act on it: aCCATime and
+/// aRxTxTurnaroundTime (IEEE 802.11-2020 table 17-21).
+const NOTICED: Micros = Micros(6);
 
 impl Air {
     pub(crate) fn enqueue(&mut self, id: RadioId, pending: Pending) {
@@ -121,8 +126,13 @@ impl Air {
         for past in past.into_iter().flatten() {
             let began_after_tuning = past.end > radio.tuned_since;
             if began_after_tuning && self.heard(radio, past) {
-                idle_since = idle_since.max(past.end);
-                if !radio.addresses.contains(&past.receiver) && past.source.radio != radio.id {
+                let read = past.source.radio == radio.id || self.could_read(radio, past);
+                let extra = eifs_extra(past.channel.band());
+                idle_since = idle_since.max(if read { past.end } else { past.end + extra });
+                if read
+                    && !radio.addresses.contains(&past.receiver)
+                    && past.source.radio != radio.id
+                {
                     nav_until = nav_until.max(past.nav_until);
                 }
             }
@@ -130,12 +140,26 @@ impl Air {
         (idle_since, nav_until)
     }
 
+    /// Who did not follow what happened takes every overlapped frame for a lost one.
+    fn could_read(&self, radio: &Radio, past: &Past) -> bool {
+        let Past {
+            source,
+            channel,
+            rate,
+            octets,
+            overlapped,
+            ..
+        } = past;
+        !overlapped && self.legible(radio, source, *channel, *rate, *octets)
+    }
+
     fn heard(&self, radio: &Radio, past: &Past) -> bool {
         radio.id == past.source.radio
             || self.signal(radio, &past.source, past.channel) >= self.real.carrier_sense.0
     }
 
-    /// A frame has begun: who hears it stops counting, except who is about to send in this slot.
+    /// A frame has begun: who hears it stops counting, except who is about to send and can notice
+    /// no more.
     pub(crate) fn carrier_rises(&mut self, ppdu: &Ppdu) {
         let contenders = self.take_contenders(ppdu.medium);
         for id in &contenders {
@@ -143,7 +167,7 @@ impl Air {
             let now = self.now;
             if let Some(radio) = self.radios.get_mut(*id).filter(|_| heard) {
                 radio.sense.busy = true;
-                if radio.sense.access_at != Some(now) {
+                if radio.sense.access_at.is_none_or(|at| at >= now + NOTICED) {
                     radio.stop_counting(now);
                 }
             }
@@ -168,7 +192,9 @@ impl Air {
             return;
         }
         let busy = self.hears_any(radio, ppdu.medium);
-        let reserved = self.reserves(radio, ppdu);
+        let own = ppdu.source.radio == radio.id;
+        let read = own || self.reads(radio, ppdu);
+        let reserved = read && self.reserves(radio, ppdu);
         let now = self.now;
         let Some(radio) = self.radios.get_mut(id) else {
             return;
@@ -178,7 +204,11 @@ impl Air {
         }
         if !busy {
             radio.sense.busy = false;
-            radio.sense.idle_since = now;
+            radio.sense.idle_since = if read {
+                now
+            } else {
+                now + eifs_extra(ppdu.channel.band())
+            };
             radio.start_counting(now);
         }
     }
@@ -190,7 +220,20 @@ impl Air {
             && ppdu.source.radio != radio.id
             && !radio.addresses.contains(&ppdu.receiver)
             && self.hears(radio, ppdu)
-            && !self.collided(radio, ppdu)
+    }
+
+    /// A frame that a radio has heard is one whose header it can read, and a good one as far as
+    /// channel access goes. Bit errors are not drawn for this: what arrives more often than not,
+    /// arrives.
+    fn reads(&self, radio: &Radio, ppdu: &Ppdu) -> bool {
+        !self.collided(radio, ppdu)
+            && self.legible(
+                radio,
+                &ppdu.source,
+                ppdu.channel,
+                ppdu.rate,
+                ppdu.mpdu_octets(),
+            )
     }
 
     /// The virtual carrier sense of a radio asked to answer: its own record while it contends,

@@ -173,6 +173,9 @@ impl Air {
                 source: ppdu.source,
                 channel: ppdu.channel,
                 receiver: ppdu.receiver,
+                rate: ppdu.rate,
+                octets: ppdu.mpdu_octets(),
+                overlapped: ppdu.jammed || !ppdu.overlaps.is_empty(),
                 end: now,
                 nav_until: now + ppdu.nav,
             },
@@ -252,8 +255,17 @@ impl Air {
     }
 
     pub(crate) fn time_out(&mut self, id: RadioId, serial: u32) {
-        let exchange = self.radios.get(id).and_then(|radio| radio.exchange);
-        if exchange.is_some_and(|exchange| exchange.serial == serial) {
+        let now = self.now;
+        let Some(radio) = self.radios.get_mut(id) else {
+            return;
+        };
+        if radio
+            .exchange
+            .is_some_and(|exchange| exchange.serial == serial)
+        {
+            // IEEE 802.11-2020 10.23.2.4: its slots follow an AIFS after the time-out, nearly when
+            // those of the bystanders follow their EIFS.
+            radio.sense.idle_since = radio.sense.idle_since.max(now);
             self.fail(id);
         }
     }

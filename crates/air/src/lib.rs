@@ -4,15 +4,18 @@
 //! [`Air::step`] runs everything due and says when to come back, [`Air::next_event`] hands out what
 //! happened. Same seed and same calls, same events.
 //!
-//! What is modelled: DCF and EDCA with slots, AIFS, contention windows, frozen back-offs,
+//! What is modelled: DCF and EDCA with slots, AIFS, EIFS, contention windows, frozen back-offs,
 //! post-back-off and internal collisions; carrier sense by signal at each radio, so that nodes can
-//! be hidden; reservation by RTS, CTS and data (NAV); capture or collision of overlapping frames;
-//! bit errors by signal-to-noise ratio; ACKs, time-outs, retries along a ladder of rates; A-MPDUs with
-//! BlockAcks and bit errors of their own for each frame; the frame durations of clauses 15 to 19.
+//! be hidden, and noticed as late as a receiver notices; reservation by RTS, CTS and data (NAV);
+//! capture or collision of overlapping frames; bit errors by signal-to-noise ratio; ACKs, time-outs,
+//! retries along a ladder of rates; A-MPDUs with BlockAcks and bit errors of their own for each
+//! frame; the frame durations of clauses 15 to 19. Saturated, it follows Bianchi's model
+//! (`tests/saturation.rs`).
 //!
-//! What is not: EIFS, transmit opportunities of several PPDUs, BlockAckReq, NAV reset after an
-//! unanswered RTS, interference between neighbouring channels (secondary 20 MHz included), fading,
-//! propagation delay, radio turn-around.
+//! What is not: transmit opportunities of several PPDUs, BlockAckReq, NAV reset after an unanswered
+//! RTS, interference between neighbouring channels (secondary 20 MHz included), fading, propagation
+//! delay. Counters run down as EDCA's do; those of DCF proper (10.3.4.3) skip the slot after a busy
+//! medium.
 
 mod aggregate;
 mod air;

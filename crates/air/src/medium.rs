@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_wlan::{Buffer, Channel, Dbm, MacAddr, Micros, Rate};
+use airlane_wlan::{Buffer, Channel, Dbm, MacAddr, Micros, Rate, frame};
 use arrayvec::ArrayVec;
 
 use crate::aggregate::Record;
@@ -73,6 +73,17 @@ pub(crate) struct Ppdu {
 }
 
 impl Ppdu {
+    /// Bytes of one of its MPDUs: what an error destroys.
+    pub fn mpdu_octets(&self) -> usize {
+        match &self.content {
+            Content::Data { mpdus, .. } => {
+                let first = mpdus.first().map_or(0, |mpdu| mpdu.frame.len());
+                first + frame::FCS
+            }
+            _ => self.octets,
+        }
+    }
+
     pub fn overlapped_by(&mut self, other: Source) {
         self.jammed |= self.overlaps.try_push(other).is_err();
     }
@@ -118,12 +129,16 @@ pub(crate) struct Past {
     pub source: Source,
     pub channel: Channel,
     pub receiver: MacAddr,
+    pub rate: Rate,
+    /// Bytes of its first MPDU.
+    pub octets: usize,
+    pub overlapped: bool,
     pub end: Micros,
     pub nav_until: Micros,
 }
 
-/// The longest AIFS there is: SIFS and 15 slots of 20 µs.
-const LONGEST_AIFS: Micros = Micros(316);
+/// The longest wait after a frame there is: EIFS in 2.4 GHz, with 15 slots of 20 µs.
+const LONGEST_WAIT: Micros = Micros(314 + 310);
 
 pub(crate) struct Medium {
     pub primary: Channel,
@@ -156,7 +171,7 @@ impl Medium {
     /// Remembers a frame for as long as it can hold anyone back.
     pub fn remember(&mut self, past: Past, now: Micros) {
         while let Some(oldest) = self.past.front()
-            && oldest.nav_until.max(oldest.end + LONGEST_AIFS) < now
+            && oldest.nav_until.max(oldest.end + LONGEST_WAIT) < now
         {
             self.past.pop_front();
         }

@@ -228,11 +228,16 @@ impl Queue {
         ))
     }
 
-    /// Takes off the slots that passed until `now`.
+    /// Takes off the slots that began until `now`. A counter above zero is taken down at the
+    /// beginning of a slot, whatever becomes of the slot (IEEE 802.11-2020 10.23.2.4): who waits
+    /// while another sends has one slot less to wait after it.
     pub fn freeze(&mut self, now: Micros, clear_from: Micros) {
-        let passed = now.0.saturating_sub(self.count_from(clear_from)) / self.timing.slot;
+        let Some(counted) = now.0.checked_sub(self.count_from(clear_from)) else {
+            return;
+        };
+        let begun = counted / self.timing.slot + 1;
         if let Some(slots) = &mut self.backoff {
-            *slots = slots.saturating_sub(u32::try_from(passed).unwrap_or(u32::MAX));
+            *slots = slots.saturating_sub(u32::try_from(begun).unwrap_or(u32::MAX));
         }
     }
 
@@ -267,9 +272,15 @@ mod tests {
         let mut queue = queue(5);
         assert_eq!(queue.access_at(Micros(100)), Some(Micros(100 + 34 + 45)));
         queue.freeze(Micros(100 + 34 + 20), Micros(100));
-        assert_eq!(queue.backoff, Some(3));
+        assert_eq!(queue.backoff, Some(2));
         queue.freeze(Micros(90), Micros(100));
-        assert_eq!(queue.backoff, Some(3));
+        assert_eq!(queue.backoff, Some(2));
+        queue.freeze(Micros(100 + 34), Micros(100));
+        assert_eq!(
+            queue.backoff,
+            Some(1),
+            "the slot in which another begins counts"
+        );
     }
 
     #[test]

@@ -88,7 +88,8 @@ pub(crate) struct Sense {
     pub busy: bool,
     /// Back-off counters are running.
     pub counting: bool,
-    /// Since when it hears nobody.
+    /// From when its AIFS counts: since it hears nobody, or later where the standard says so (a frame
+    /// that it could not read, an answer that did not come).
     pub idle_since: Micros,
     /// Until when others have reserved the medium.
     pub nav_until: Micros,

@@ -83,6 +83,20 @@ impl Air {
         })
     }
 
+    /// More likely than not, such a frame arrives undisturbed without error.
+    pub(crate) fn legible(
+        &self,
+        radio: &Radio,
+        source: &Source,
+        channel: Channel,
+        rate: Rate,
+        octets: usize,
+    ) -> bool {
+        let noise = noise_floor_dbm(rate, self.config.noise_figure_db);
+        let snr_db = self.signal(radio, source, channel) - noise;
+        success_probability(rate, octets, snr_db) >= 0.5
+    }
+
     /// Draws whether `octets` bytes of what arrives are free of errors.
     fn intact(&mut self, rate: Rate, octets: usize, arrival: Arrival) -> Result<Dbm, Lost> {
         let success = success_probability(rate, octets, arrival.snr_db);

@@ -1,6 +1,8 @@
 //! A small world for stories: radios that are kept saturated, in virtual time.
 #![allow(dead_code, missing_docs)]
 
+pub mod bianchi;
+
 use std::sync::{Arc, Mutex};
 
 use airlane_air::*;
@@ -202,4 +204,14 @@ impl Tap for Log {
             bytes: captured.frame.to_vec(),
         });
     }
+}
+
+#[track_caller]
+pub fn assert_within(measured: f64, expected: f64, tolerance: f64) {
+    let off = measured / expected - 1.0;
+    assert!(
+        off.abs() < tolerance,
+        "{measured:.3} is {:.2} % off {expected}",
+        off * 100.0
+    );
 }
