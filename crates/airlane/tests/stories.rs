@@ -17,6 +17,8 @@ mod vm;
 #[path = "stories/world.rs"]
 mod world;
 
+#[path = "stories/channels.rs"]
+mod channels;
 #[path = "stories/isolation.rs"]
 mod isolation;
 #[path = "stories/joining.rs"]

@@ -11,7 +11,7 @@ const QUANTUM: i64 = 1_000;
 /// Deepest debt that is remembered: the longest frame with all its retries.
 const DEBT: i64 = -100_000;
 /// More weight than this is this.
-const MAX_WEIGHT: u16 = 1_000;
+pub const MAX_WEIGHT: u16 = 1_000;
 
 /// One round-robin ring.
 pub(crate) struct Dwrr {
@@ -64,10 +64,10 @@ impl Dwrr {
         self.add(vm, clamp(airtime));
     }
 
-    /// Sets a vMAC's share, relative to the others'.
+    /// Sets a vMAC's share, relative to the others': 1 to [`MAX_WEIGHT`].
     pub(crate) fn set_weight(&mut self, vm: VmId, weight: u16) {
         if let Some(slot) = self.weight.get_mut(vm.index()) {
-            *slot = weight.clamp(1, MAX_WEIGHT);
+            *slot = weight;
         }
     }
 

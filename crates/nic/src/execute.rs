@@ -130,7 +130,7 @@ impl Nic {
                 return known(vmac.set_ladder(index, *ladder), Refusal::UnknownStation);
             }
             Command::Statistics { clear } => return Ok(statistics(vmac, clear)),
-            Command::Timing(timing) => vmac.timing = timing,
+            Command::Timing(timing) => vmac.set_timing(now, timing),
             Command::Edca(parameters) => vmac.edca = parameters.map(bounded),
             Command::TxPower(power) => vmac.tx_power = Some(Dbm(f32::from(power) / 2.0)),
             Command::SwitchChannel(switch) => {

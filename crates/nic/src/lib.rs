@@ -11,10 +11,12 @@
 //!
 //! Receive block-ack agreements are noted; aggregates are not formed.
 
+mod beacons;
 mod counters;
 mod dwrr;
 mod execute;
 mod flights;
+mod homes;
 mod keys;
 mod medium;
 mod nic;
@@ -29,5 +31,6 @@ mod transmit;
 mod vmac;
 
 pub use counters::{Counters, DropReason, VmCounters};
+pub use dwrr::MAX_WEIGHT;
 pub use medium::Medium;
-pub use nic::{Nic, NicConfig, VmacView};
+pub use nic::{HomeView, Nic, NicConfig, VmacView};

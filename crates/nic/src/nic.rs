@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, VecDeque};
 use airlane_air::{AirEvent, RadioId};
 use airlane_lane::{MAX_VMS, VmId};
 use airlane_wlan::{
-    AccessCategory, BufferPool, Channel, Event, MacAddr, Micros, PowerSave, Request,
+    AccessCategory, BufferPool, Channel, Event, MacAddr, Micros, MissedBeacons, PowerSave, Request,
 };
 
 use crate::counters::{Counters, DropReason, VmCounters};
-use crate::dwrr::Dwrr;
+use crate::dwrr::{Dwrr, MAX_WEIGHT};
 use crate::flights::{Cargo, Flights};
+use crate::homes::find;
 use crate::keys::KeyTable;
 use crate::medium::Medium;
 use crate::receive::Heard;
 use crate::scan::Sweep;
-use crate::schedule::{Schedule, Step};
+use crate::schedule::{Schedule, Step, same};
 use crate::transmit::Ended;
 use crate::vmac::Vmac;
 
@@ -57,8 +58,32 @@ pub struct VmacView {
     pub channel: Option<Channel>,
     /// True once associated.
     pub associated: bool,
+    /// Its share of the airtime, relative to the others'.
+    pub weight: u16,
+    /// Beacons of its BSS since it associated; only those are expected for which the radio was there.
+    pub beacons: MissedBeacons,
+    /// The longest time without a beacon since it associated, absence included.
+    pub longest_silence: Micros,
     /// Its VM's counters.
     pub counters: VmCounters,
+}
+
+/// One home channel: how the radio divides its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HomeView {
+    /// Where.
+    pub channel: Channel,
+    /// The part of the time that is its while all that compete now do, in thousandths; zero when no vMAC needs it
+    /// any more.
+    pub share: u64,
+    /// Time that the radio has spent there, up to its last leaving for another channel.
+    pub time: Micros,
+    /// How often it has come there.
+    pub visits: u64,
+    /// Beacons that its vMACs have heard and missed since each associated.
+    pub beacons_heard: u64,
+    /// Missed though the radio was there.
+    pub beacons_missed: u64,
 }
 
 /// Turns of one step of the clockwork: far more than any state needs, so that a defect stalls nobody.
@@ -81,6 +106,7 @@ pub struct Nic {
     pub(crate) counters: Counters,
     pub(crate) power: PowerSave,
     dwrr: [Dwrr; 4],
+    weights: [u16; MAX_VMS],
     vm_counters: [VmCounters; MAX_VMS],
     serial: u64,
     pub(crate) events: VecDeque<(VmId, Event)>,
@@ -109,6 +135,7 @@ impl Nic {
             counters: Counters::default(),
             power: PowerSave::default(),
             dwrr: Default::default(),
+            weights: [1; MAX_VMS],
             vm_counters: Default::default(),
             serial: 0,
             events: VecDeque::new(),
@@ -172,7 +199,7 @@ impl Nic {
     /// Lets due things happen and gives the air what it has room for. Returns when to come back
     /// unless something else happens first; `None` when no timer runs.
     pub fn step<M: Medium>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
-        let switch = self.switch_channels(now, air);
+        let switch = self.watch(now);
         let mut wait = Some(now);
         for _ in 0..TURNS {
             let (wishes, recheck) = self.wishes(now);
@@ -201,7 +228,41 @@ impl Nic {
             bssid: vmac.bssid().unwrap_or_default(),
             channel: vmac.channel(),
             associated: vmac.associated(),
+            weight: self.weight(vm),
+            beacons: vmac.beacons.counts(),
+            longest_silence: vmac.beacons.longest_silence(),
             counters: self.vm_counters(vm),
+        })
+    }
+
+    /// The channel schedule: every channel that has been a home.
+    pub fn homes(&self, now: Micros) -> impl Iterator<Item = HomeView> {
+        let homes = self.home_wishes(now);
+        let accounts = self.schedule.accounts();
+        accounts.iter().map(move |account| {
+            let home = find(&homes, Some(account.channel));
+            let (heard, missed) = self.beacons_on(account.channel);
+            HomeView {
+                channel: account.channel,
+                share: home.map_or(0, |home| accounts.share(now, &homes, home)),
+                time: account.time,
+                visits: account.visits,
+                beacons_heard: heard,
+                beacons_missed: missed,
+            }
+        })
+    }
+
+    fn beacons_on(&self, channel: Channel) -> (u64, u64) {
+        let there = self
+            .active()
+            .filter(|(_, vmac)| same(vmac.channel(), channel));
+        let counts = there.map(|(_, vmac)| vmac.beacons.counts());
+        counts.fold((0, 0), |(heard, missed), counts| {
+            (
+                heard + u64::from(counts.received),
+                missed + u64::from(counts.total),
+            )
         })
     }
 
@@ -229,11 +290,20 @@ impl Nic {
         self.power
     }
 
-    /// Sets a VM's share of the airtime, relative to the others'; 1 is the usual.
+    /// Sets a VM's share of the airtime, on its channel and among channels, relative to the others'; 1 is the
+    /// usual, [`MAX_WEIGHT`] the most.
     pub fn set_weight(&mut self, vm: VmId, weight: u16) {
+        let weight = weight.clamp(1, MAX_WEIGHT);
+        if let Some(slot) = self.weights.get_mut(vm.index()) {
+            *slot = weight;
+        }
         for dwrr in &mut self.dwrr {
             dwrr.set_weight(vm, weight);
         }
+    }
+
+    pub(crate) fn weight(&self, vm: VmId) -> u16 {
+        self.weights.get(vm.index()).copied().unwrap_or(1)
     }
 
     pub(crate) fn active(&self) -> impl Iterator<Item = (VmId, &Vmac)> {

@@ -3,14 +3,15 @@
 use airlane_air::{Outcome, Protection, Transmission};
 use airlane_lane::VmId;
 use airlane_wlan::{
-    AccessCategory, Buffer, Channel, Event, MacAddr, Micros, Rate, RateLadder, ScanEvent, Width,
+    AccessCategory, Buffer, Channel, Event, MacAddr, Micros, Rate, RateLadder, ScanEvent,
 };
 
 use crate::flights::Cargo;
+use crate::homes::{Home, Homes};
 use crate::medium::Medium;
 use crate::nic::{Nic, earlier};
 use crate::prepare::lowest;
-use crate::schedule::{Act, Homes, Stop, Wishes, same};
+use crate::schedule::{Act, Stop, Wishes, same};
 use crate::vmac::Vmac;
 
 /// Attempts beyond the first for a null frame.
@@ -20,7 +21,7 @@ impl Nic {
     /// Where the radio ought to be, and when to ask again.
     pub(crate) fn wishes(&mut self, now: Micros) -> (Wishes, Option<Micros>) {
         let mut wishes = Wishes {
-            homes: self.homes(),
+            homes: self.home_wishes(now),
             idle: self.active().find_map(|(_, vmac)| vmac.channel()),
             scan: None,
         };
@@ -43,6 +44,11 @@ impl Nic {
             return (wishes, earlier(joining, sweep.patience_until()));
         }
         wishes.scan = stop;
+        let at_home =
+            |home: &&mut Home| stop.is_some_and(|stop| same(Some(home.channel), stop.channel));
+        if let Some(home) = wishes.homes.iter_mut().find(at_home) {
+            home.pending = true;
+        }
         (wishes, None)
     }
 
@@ -54,16 +60,19 @@ impl Nic {
     }
 
     /// Every home channel once, as wide as its widest vMAC has it.
-    fn homes(&self) -> Homes {
+    pub(crate) fn home_wishes(&self, now: Micros) -> Homes {
         let mut homes = Homes::new();
-        let needed = self.active().filter(|(_, vmac)| vmac.needs_channel());
-        for channel in needed.filter_map(|(_, vmac)| vmac.channel()) {
-            match homes.iter_mut().find(|home| same(Some(**home), channel)) {
-                Some(home) if home.width() == Width::Mhz20 => *home = channel,
-                Some(_) => {}
-                None => {
-                    let _ = homes.try_push(channel);
-                }
+        for (vm, vmac) in self.active().filter(|(_, vmac)| vmac.needs_channel()) {
+            let Some(channel) = vmac.channel() else {
+                continue;
+            };
+            let known = |home: &Home| same(Some(home.channel), channel);
+            if !homes.iter().any(known) && homes.try_push(Home::new(channel)).is_err() {
+                continue;
+            }
+            if let Some(home) = homes.iter_mut().find(|home| known(home)) {
+                let here = self.schedule.present_since(channel).is_some();
+                vmac.speak_for(home, now, here, self.weight(vm));
             }
         }
         homes
@@ -72,10 +81,8 @@ impl Nic {
     /// Carries out one act of the schedule.
     pub(crate) fn perform<M: Medium>(&mut self, now: Micros, act: Act, air: &mut M) {
         match act {
-            Act::AnnounceAbsence => {
-                self.recall(now, air);
-                self.announce(now, true, air);
-            }
+            Act::Recall => self.recall(now, air),
+            Act::AnnounceAbsence => self.announce(now, true, air),
             Act::Tune(channel) => {
                 self.recall(now, air);
                 self.counters.tunes += 1;
@@ -191,19 +198,36 @@ impl Nic {
         air.transmit(now, self.radio, transmission);
     }
 
-    /// Moves the vMACs whose access point changes its channel now; says when the next one does.
-    pub(crate) fn switch_channels<M: Medium>(
-        &mut self,
-        now: Micros,
-        _air: &mut M,
-    ) -> Option<Micros> {
+    /// Each vMAC's own timers: its access point changes its channel, a beacon fails to come. Says when the next
+    /// one is due.
+    pub(crate) fn watch(&mut self, now: Micros) -> Option<Micros> {
         let mut next = None;
         for vm in VmId::all() {
-            match self.vmac(vm).and_then(|vmac| vmac.switch) {
-                Some((at, channel)) if at <= now => self.switch_channel(vm, channel),
-                Some((at, _)) => next = earlier(next, Some(at)),
-                None => {}
+            if self.vmac(vm).is_some() {
+                next = earlier(next, self.watch_switch(now, vm));
+                next = earlier(next, self.watch_beacons(now, vm));
             }
+        }
+        next
+    }
+
+    fn watch_switch(&mut self, now: Micros, vm: VmId) -> Option<Micros> {
+        let (at, channel) = self.vmac(vm)?.switch?;
+        if now < at {
+            return Some(at);
+        }
+        self.switch_channel(vm, channel);
+        None
+    }
+
+    fn watch_beacons(&mut self, now: Micros, vm: VmId) -> Option<Micros> {
+        let vmac = self.vmac(vm).filter(|vmac| vmac.associated())?;
+        let here = self.schedule.present_since(vmac.channel()?);
+        let vmac = self.vmac_mut(vm)?;
+        let missed = vmac.beacons.pass(now, here);
+        let next = vmac.beacons.deadline(here);
+        if let Some(missed) = missed {
+            self.emit(vm, Event::MissedBeacons(missed));
         }
         next
     }

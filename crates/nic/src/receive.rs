@@ -11,6 +11,7 @@ use airlane_wlan::{
     Buffer, Channel, Dbm, Event, MacAddr, Micros, Rate, ReceiveFilter, Received, RxCipher,
 };
 
+use crate::beacons::BeaconFacts;
 use crate::keys::KeyKind;
 use crate::nic::Nic;
 use crate::schedule::same;
@@ -120,7 +121,10 @@ impl Nic {
     fn open_and_deliver(&mut self, vm: VmId, header: &Header, heard: &Heard) {
         let (frame, cipher) = self.open(vm, header, &heard.frame);
         if let Some(vmac) = self.vmac_mut(vm) {
-            note_beacon(vmac, header, heard.signal);
+            note_beacon(vmac, header, heard);
+            if header.is_data() && !header.receiver.is_group() {
+                vmac.traffic = heard.at;
+            }
         }
         self.deliver(vm, heard, frame, cipher);
     }
@@ -223,10 +227,13 @@ fn sniffs(vmac: &Vmac, heard: &Heard) -> bool {
     present(vmac, heard.channel) && filter(vmac).contains(ReceiveFilter::PROMISCUOUS)
 }
 
-fn note_beacon(vmac: &mut Vmac, header: &Header, signal: Dbm) {
+fn note_beacon(vmac: &mut Vmac, header: &Header, heard: &Heard) {
     if header.is_beacon() && header.bssid() == vmac.bssid() {
         let statistics = &mut vmac.statistics;
         statistics.beacons = statistics.beacons.wrapping_add(1);
-        statistics.beacon_signal = signal.rounded();
+        statistics.beacon_signal = heard.signal.rounded();
+        let body = heard.frame.get(header.length..).unwrap_or_default();
+        let facts = BeaconFacts::parse(body).unwrap_or_default();
+        vmac.beacons.heard(heard.at, &facts);
     }
 }

@@ -1,19 +1,18 @@
 //! The channel schedule: one radio, one channel at a time, several places to be.
 //!
 //! Places are the home channels of vMACs and the stops of a scan. Before the radio leaves a home,
-//! what is on the air drains, then the access points are told of the absence, then it moves. Homes
-//! share the time in equal slices; a scan goes away for one stop at a time and comes home between.
+//! what is on the air drains, then the access points are told of the absence, then it moves. How
+//! homes share the time is decided in `homes`; a scan goes away for one stop at a time and comes
+//! home between.
 //!
 //! This is the decision alone: the NIC carries out each [`Act`] and says what it wishes.
 
 use std::collections::VecDeque;
 
-use airlane_lane::MAX_VMS;
 use airlane_wlan::{Channel, Micros};
-use arrayvec::ArrayVec;
 
-/// Time at one of several homes.
-const SLICE: Micros = Micros::from_millis(50);
+use crate::homes::{Accounts, Homes, find};
+
 /// Least time at home between two stops of a scan.
 const HOME: Micros = Micros::from_millis(60);
 /// Longest wait for frames on the air to end.
@@ -54,9 +53,6 @@ impl Stop {
     }
 }
 
-/// Home channels, each once.
-pub(crate) type Homes = ArrayVec<Channel, MAX_VMS>;
-
 /// Where the radio ought to be.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wishes {
@@ -69,6 +65,8 @@ pub(crate) struct Wishes {
 /// What the NIC is to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
+    /// Take back what has not begun to be sent.
+    Recall,
     /// Tell the access points on the present channel that their stations sleep.
     AnnounceAbsence,
     /// Move to this channel; tell the access points there that their stations are awake.
@@ -96,7 +94,6 @@ enum Target {
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Settled {
-        since: Micros,
         free_at: Micros,
     },
     Draining {
@@ -123,8 +120,11 @@ enum Phase {
 /// The schedule of one radio.
 pub(crate) struct Schedule {
     here: Option<Channel>,
+    /// Since when the radio is on this primary channel.
+    here_since: Micros,
     /// The home that was left last.
     last_home: Option<Channel>,
+    accounts: Accounts,
     phase: Phase,
     acts: VecDeque<Act>,
 }
@@ -133,11 +133,10 @@ impl Default for Schedule {
     fn default() -> Self {
         Self {
             here: None,
+            here_since: Micros(0),
             last_home: None,
-            phase: Phase::Settled {
-                since: Micros(0),
-                free_at: Micros(0),
-            },
+            accounts: Accounts::default(),
+            phase: Phase::Settled { free_at: Micros(0) },
             acts: VecDeque::new(),
         }
     }
@@ -147,6 +146,16 @@ impl Schedule {
     /// The channel that the radio is tuned to.
     pub(crate) fn here(&self) -> Option<Channel> {
         self.here
+    }
+
+    /// Since when it has been on the primary channel of `channel`, if it is there.
+    pub(crate) fn present_since(&self, channel: Channel) -> Option<Micros> {
+        same(self.here, channel).then_some(self.here_since)
+    }
+
+    /// What each home has had.
+    pub(crate) fn accounts(&self) -> &Accounts {
+        &self.accounts
     }
 
     /// True when frames for the present channel may go to the air.
@@ -168,7 +177,7 @@ impl Schedule {
             return Step::Do(act);
         }
         let wait = match self.phase {
-            Phase::Settled { since, free_at } => self.settled(now, wishes, in_air, since, free_at),
+            Phase::Settled { free_at } => self.settled(now, wishes, free_at),
             Phase::Draining { target, until } => self.draining(now, in_air, target, until),
             Phase::Announcing {
                 target,
@@ -187,57 +196,60 @@ impl Schedule {
         }
     }
 
-    fn settled(
-        &mut self,
-        now: Micros,
-        wishes: &Wishes,
-        in_air: usize,
-        since: Micros,
-        free_at: Micros,
-    ) -> Option<Micros> {
-        let home = find(&wishes.homes, self.here);
-        if let Some(home) = home.filter(|&home| Some(home) != self.here) {
-            self.tune(home);
+    fn settled(&mut self, now: Micros, wishes: &Wishes, free_at: Micros) -> Option<Micros> {
+        let Some(home) = find(&wishes.homes, self.here) else {
+            return self.settled_nowhere(now, wishes);
+        };
+        if Some(home.channel) != self.here {
+            self.tune(now, wishes, home.channel);
             return None;
         }
-        if let Some(stop) = wishes.scan {
-            return self.settled_with_scan(now, in_air, stop, home.map(|_| free_at));
+        let since = self.here_since;
+        let leave = self.accounts.plan(now, &wishes.homes, home, since);
+        match (leave, wishes.scan) {
+            (_, Some(stop)) if find(&wishes.homes, Some(stop.channel)).is_none() => {
+                self.at_or_after(now, free_at, Target::Scan(stop))
+            }
+            // A stop at a home takes nothing from the slices of other homes.
+            (leave, Some(stop))
+                if same(self.here, stop.channel) && leave.is_none_or(|leave| now < leave.at) =>
+            {
+                self.begin(now, stop, stop.dwell);
+                None
+            }
+            (leave, _) => {
+                let leave = leave?;
+                self.at_or_after(now, leave.at.max(free_at), Target::Home(leave.to))
+            }
         }
-        if home.is_none() {
-            self.go_home(now, wishes, now);
-            return None;
-        }
-        let next = self.next_home(&wishes.homes)?;
-        let due = free_at.max(since + SLICE);
-        if now < due {
-            return Some(due);
-        }
-        self.leave(now, in_air, Target::Home(next))
     }
 
-    fn settled_with_scan(
-        &mut self,
-        now: Micros,
-        in_air: usize,
-        stop: Stop,
-        at_home_until: Option<Micros>,
-    ) -> Option<Micros> {
+    /// Not at any home: a scan begins at once, else there is none or it is elsewhere.
+    fn settled_nowhere(&mut self, now: Micros, wishes: &Wishes) -> Option<Micros> {
+        let Some(stop) = wishes.scan else {
+            self.go_home(now, wishes, now);
+            return None;
+        };
         if !same(self.here, stop.channel) {
-            match at_home_until {
-                Some(free_at) if now < free_at => return Some(free_at),
-                Some(_) => return self.leave(now, in_air, Target::Scan(stop)),
-                None => self.tune(stop.channel),
-            }
+            self.tune(now, wishes, stop.channel);
         }
         self.begin(now, stop, stop.dwell);
         None
     }
 
-    fn leave(&mut self, now: Micros, in_air: usize, target: Target) -> Option<Micros> {
+    fn at_or_after(&mut self, now: Micros, due: Micros, target: Target) -> Option<Micros> {
+        if now < due {
+            return Some(due);
+        }
+        self.leave(now, target)
+    }
+
+    fn leave(&mut self, now: Micros, target: Target) -> Option<Micros> {
         self.last_home = self.here;
+        self.acts.push_back(Act::Recall);
         let until = now + DRAIN;
         self.phase = Phase::Draining { target, until };
-        self.draining(now, in_air, target, until)
+        None
     }
 
     fn draining(
@@ -286,12 +298,12 @@ impl Schedule {
     fn depart(&mut self, now: Micros, wishes: &Wishes, target: Target) -> Option<Micros> {
         match target {
             Target::Scan(stop) if wishes.scan == Some(stop) => {
-                self.tune(stop.channel);
+                self.tune(now, wishes, stop.channel);
                 self.begin(now, stop, stop.away());
             }
             // The scan was called off meanwhile: stay, and say so.
-            Target::Scan(_) => self.arrive(now, self.here, now),
-            Target::Home(home) => self.arrive(now, Some(home), now),
+            Target::Scan(_) => self.arrive(now, wishes, self.here, now),
+            Target::Home(home) => self.arrive(now, wishes, Some(home), now),
         }
         None
     }
@@ -308,10 +320,7 @@ impl Schedule {
             return Some(until);
         }
         self.acts.push_back(Act::Left(stop));
-        self.phase = Phase::Settled {
-            since: now,
-            free_at: now,
-        };
+        self.phase = Phase::Settled { free_at: now };
         if find(&wishes.homes, self.here).is_none() && !wishes.homes.is_empty() {
             let away = now.since(since);
             self.go_home(now, wishes, now + away.max(HOME));
@@ -322,19 +331,17 @@ impl Schedule {
     /// To the next home in turn, or to the idle channel.
     fn go_home(&mut self, now: Micros, wishes: &Wishes, free_at: Micros) {
         let next = self.next_home(&wishes.homes);
-        let target = next.or(wishes.homes.first().copied()).or(wishes.idle);
+        let first = wishes.homes.first().map(|home| home.channel);
+        let target = next.or(first).or(wishes.idle);
         if target != self.here {
-            self.arrive(now, target, free_at);
+            self.arrive(now, wishes, target, free_at);
         }
     }
 
-    fn arrive(&mut self, now: Micros, channel: Option<Channel>, free_at: Micros) {
-        self.phase = Phase::Settled {
-            since: now,
-            free_at,
-        };
+    fn arrive(&mut self, now: Micros, wishes: &Wishes, channel: Option<Channel>, free_at: Micros) {
+        self.phase = Phase::Settled { free_at };
         if let Some(channel) = channel {
-            self.tune(channel);
+            self.tune(now, wishes, channel);
         }
     }
 
@@ -347,28 +354,35 @@ impl Schedule {
         self.acts.push_back(Act::Started(stop));
     }
 
-    fn tune(&mut self, channel: Channel) {
+    fn tune(&mut self, now: Micros, wishes: &Wishes, channel: Channel) {
+        if !same(self.here, channel) {
+            if let Some(here) = self.here {
+                let since = self.here_since;
+                self.accounts.leave(now, &wishes.homes, here, since);
+            }
+            if find(&wishes.homes, Some(channel)).is_some() {
+                self.accounts.arrive(channel);
+            }
+            self.here_since = now;
+        }
         self.here = Some(channel);
         self.acts.push_back(Act::Tune(channel));
     }
 
     /// The home after the one where the radio is or was; `None` when there is no other.
     fn next_home(&self, homes: &Homes) -> Option<Channel> {
-        let last = find(homes, self.here)
-            .or(self.last_home)
-            .map(Channel::primary);
-        let at = homes.iter().position(|home| Some(home.primary()) == last);
+        let here = find(homes, self.here).map(|home| home.channel);
+        let last = here.or(self.last_home).map(Channel::primary);
+        let at = homes
+            .iter()
+            .position(|home| Some(home.channel.primary()) == last);
         let next = at.map_or(0, |at| at + 1) % homes.len().max(1);
-        let next = homes.get(next).copied()?;
-        (Some(next.primary()) != self.here.map(Channel::primary)).then_some(next)
+        let next = homes.get(next)?.channel;
+        (!same(self.here, next)).then_some(next)
     }
 }
 
 /// True when two channels share their primary 20 MHz.
 pub(crate) fn same(here: Option<Channel>, channel: Channel) -> bool {
     here.map(Channel::primary) == Some(channel.primary())
-}
-
-fn find(homes: &Homes, here: Option<Channel>) -> Option<Channel> {
-    homes.iter().copied().find(|&home| same(here, home))
 }

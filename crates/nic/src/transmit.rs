@@ -174,6 +174,9 @@ impl Nic {
         }
         self.set_stage(vm, serial, Stage::InAir(token, prepared));
         self.flights.add(token, Cargo::Frame { vm, serial });
+        if let Some(vmac) = self.vmac_mut(vm) {
+            vmac.traffic = now;
+        }
         air.transmit(now, self.radio, transmission);
     }
 

@@ -5,14 +5,20 @@ use std::collections::VecDeque;
 use airlane_wlan::{
     AccessCategory, BlockAck, Channel, Configuration, Dbm, EdcaParameters, MacAddr, Micros,
     RateLadder, ReceiveFilter, STATIONS, StationIndex, Statistics, Tag, Timing, Transmit, TxReport,
+    Width,
 };
 
+use crate::beacons::{Beacons, Due};
+use crate::homes::Home;
 use crate::prepare::Prepared;
 
 /// How long a vMAC with a BSS and without an association is taken to be joining it.
 const JOINING: Micros = Micros::from_millis(2_000);
 /// How long after its association the four-way handshake may take.
 const HANDSHAKE: Micros = Micros::from_millis(1_000);
+
+/// A vMAC counts as working for so long after its last data frame.
+const WORKING: Micros = Micros::from_millis(200);
 
 /// A peer.
 pub(crate) struct Station {
@@ -91,6 +97,9 @@ pub(crate) struct Vmac {
     stations: [Option<Station>; STATIONS],
     pub(crate) edca: [EdcaParameters; 4],
     pub(crate) timing: Timing,
+    pub(crate) beacons: Beacons,
+    /// The last data frame to or from it.
+    pub(crate) traffic: Micros,
     /// Instead of the radio's own.
     pub(crate) tx_power: Option<Dbm>,
     pub(crate) statistics: Statistics,
@@ -115,6 +124,8 @@ impl Vmac {
             stations: Default::default(),
             edca: [EdcaParameters::DCF; 4],
             timing: Timing::default(),
+            beacons: Beacons::default(),
+            traffic: Micros(0),
             tx_power: None,
             statistics: Statistics::default(),
             sequence: 0,
@@ -159,11 +170,18 @@ impl Vmac {
         self.switch = None;
         if old != (self.bssid(), self.associated()) {
             self.since = now;
+            self.beacons.start(now);
         }
         if !self.associated() {
             self.told_away = false;
             self.dozes = false;
         }
+    }
+
+    /// Takes over the beacon timing of its BSS.
+    pub(crate) fn set_timing(&mut self, now: Micros, timing: Timing) {
+        self.beacons.set_timing(now, &timing);
+        self.timing = timing;
     }
 
     /// True when it receives frames that are not its own.
@@ -188,6 +206,31 @@ impl Vmac {
     /// True when it must be on its channel: it has a BSS, or something to send.
     pub(crate) fn needs_channel(&self) -> bool {
         self.config.is_some() && (self.bssid().is_some() || self.has_pending())
+    }
+
+    /// Adds what this vMAC needs of its home channel. `here`: the radio is tuned to it.
+    pub(crate) fn speak_for(&self, home: &mut Home, now: Micros, here: bool, weight: u16) {
+        if let Some(channel) = self.channel()
+            && home.channel.width() == Width::Mhz20
+        {
+            home.channel = channel;
+        }
+        let working = self.has_pending() || now.since(self.traffic) < WORKING;
+        if working {
+            home.weight = home.weight.saturating_add(u32::from(weight));
+        }
+        home.pending |= self.has_pending();
+        home.traffic = home.traffic.max(self.traffic);
+        home.joining = home.joining.max(self.joining_until(now));
+        if !self.associated() {
+            return;
+        }
+        home.heard_at = home.heard_at.max(self.beacons.heard_at());
+        home.group_until = home.group_until.max(self.beacons.group_until());
+        let beacon = self.beacons.due(now, Home::beacon_from(now, here));
+        home.blind |= beacon.is_none();
+        let matters = |due: &Due| (due.urgency, std::cmp::Reverse(due.at));
+        home.beacon = home.beacon.into_iter().chain(beacon).max_by_key(matters);
     }
 
     fn has_pending(&self) -> bool {

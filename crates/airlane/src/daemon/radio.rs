@@ -43,6 +43,11 @@ impl Radio {
         }
     }
 
+    /// Sets a VM's share of the airtime; 1 is the usual.
+    pub fn set_weight(&mut self, vm: VmId, weight: u16) {
+        self.nic.set_weight(vm, weight);
+    }
+
     /// A VM asks for something.
     pub fn request(&mut self, now: Micros, vm: VmId, request: Request) {
         self.journal.request(now, vm, &request.command);

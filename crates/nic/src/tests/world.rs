@@ -116,6 +116,12 @@ impl World {
     pub(super) fn join(&mut self, number: usize, ap: usize) {
         assert_eq!(self.answer(number, Command::Initialize), Reply::Ok);
         self.configure(number, |_| {}, Some(ap));
+        let timing = Timing {
+            beacon_interval: 100,
+            listen_interval: 1,
+            dtim_period: 1,
+        };
+        self.ask(number, Command::Timing(timing));
         self.ask(
             number,
             Command::AddStation(StationIndex(0), bssid(ap), PeerHt::default()),
@@ -292,7 +298,7 @@ impl World {
         for at in 0..self.aps.len() {
             if self.aps[at].next_beacon <= self.now {
                 self.aps[at].next_beacon = self.now + Micros::from_time_units(100);
-                let beacon = management(subtype::BEACON, MacAddr::BROADCAST, bssid(at), bssid(at));
+                let beacon = beacon(at);
                 self.ap_sends(at, Buffer::from_slice(&beacon).unwrap());
             }
         }
@@ -393,6 +399,15 @@ pub(super) fn management(subtype: u8, to: MacAddr, from: MacAddr, bssid: MacAddr
         b"body body body",
     ]
     .concat()
+}
+
+/// A beacon: interval 100 time units, DTIM period 1, no group frames.
+fn beacon(ap: usize) -> Vec<u8> {
+    let head = [subtype::BEACON << 4, 0, 0, 0];
+    let addresses = [MacAddr::BROADCAST.0, bssid(ap).0, bssid(ap).0].concat();
+    let fixed = [0, 0, 0, 0, 0, 0, 0, 0, 100, 0, 1, 0];
+    let elements = [0, 2, b'a', b'p', 5, 4, 0, 1, 0, 0];
+    [&head[..], &addresses, &[0, 0], &fixed, &elements].concat()
 }
 
 /// Data to the access point.
