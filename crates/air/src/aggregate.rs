@@ -5,7 +5,7 @@
 //! earlier BlockAck left out goes first, then what has come since, up to the window. So whoever
 //! queues frames never rebuilds anything; each frame has its own token and its own end.
 //!
-//! Not here: minimum spacing of MPDU starts, BlockAckReq, A-MSDU (a frame like any other).
+//! Not here: BlockAckReq, A-MSDU (a frame like any other).
 
 use airlane_wlan::{Micros, Rate};
 
@@ -31,6 +31,9 @@ pub struct Aggregation {
     pub octets: usize,
     /// Longest PPDU.
     pub time: Micros,
+    /// Least time between the starts of two MPDUs, in nanoseconds (Minimum MPDU Start Spacing of the
+    /// receiver): shorter ones are followed by empty delimiters.
+    pub spacing_nanos: u32,
 }
 
 impl Aggregation {
@@ -39,6 +42,7 @@ impl Aggregation {
         window: WINDOW as u8,
         octets: LARGEST,
         time: LONGEST,
+        spacing_nanos: 0,
     };
 }
 
@@ -50,6 +54,8 @@ pub(crate) struct Load {
     pub frames: u8,
     /// Bytes of the PSDU.
     pub octets: usize,
+    /// Where in it the last MPDU's delimiter stands.
+    last_at: usize,
 }
 
 /// What a waiting frame does to an A-MPDU in the making.
@@ -71,6 +77,7 @@ impl Queue {
             rate: head.next_rate(),
             frames: 1,
             octets: head.octets(),
+            last_at: 0,
         };
         let Some(first) = head.stream.filter(|_| matches!(load.rate, Rate::Ht { .. })) else {
             return Some(load);
@@ -85,8 +92,7 @@ impl Queue {
             }
             last = pending.stream.map_or(last, |stream| stream.after(first));
             pending.aboard = true;
-            load.octets = limits.joined(&load, pending);
-            load.frames += 1;
+            load = limits.joined(&load, pending);
         }
         Some(load)
     }
@@ -97,6 +103,8 @@ struct Limits {
     window: u16,
     octets: usize,
     time: Micros,
+    /// Bytes from one delimiter to the next, at least.
+    spacing: usize,
     rate: Rate,
 }
 
@@ -108,6 +116,7 @@ impl Limits {
             window: u16::from(allowed.window).min(WINDOW),
             octets: allowed.octets.min(LARGEST),
             time: allowed.time.min(LONGEST).min(opportunity(head, rate)),
+            spacing: octets_in(allowed.spacing_nanos, rate),
             rate,
         }
     }
@@ -136,21 +145,34 @@ impl Limits {
 
     fn rides_along(&self, head: &Pending, pending: &Pending, load: &Load) -> bool {
         let (one, other) = (&head.transmission, &pending.transmission);
-        let octets = self.joined(load, pending);
+        let octets = self.joined(load, pending).octets;
         one.rates == other.rates
             && one.channel == other.channel
             && octets <= self.octets
             && duration(one.channel.band(), self.rate, octets) <= self.time
     }
 
-    /// Bytes with one MPDU more: all but the last are padded to whole words.
-    fn joined(&self, load: &Load, pending: &Pending) -> usize {
-        let before = match load.frames {
+    /// The same with one MPDU more: all but the last are padded to whole words.
+    fn joined(&self, load: &Load, pending: &Pending) -> Load {
+        let end = match load.frames {
             1 => DELIMITER + load.octets,
             _ => load.octets,
         };
-        before.next_multiple_of(DELIMITER) + DELIMITER + pending.octets()
+        let at = end.max(load.last_at + self.spacing);
+        let last_at = at.next_multiple_of(DELIMITER);
+        Load {
+            frames: load.frames.saturating_add(1),
+            octets: last_at + DELIMITER + pending.octets(),
+            last_at,
+            ..*load
+        }
     }
+}
+
+/// Bytes that pass at `rate` in a span, rounded up.
+fn octets_in(nanos: u32, rate: Rate) -> usize {
+    let tenths_of_bits = u64::from(nanos) * u64::from(rate.hundred_kbps()) / 1_000;
+    usize::try_from(tenths_of_bits.div_ceil(80)).unwrap_or(LARGEST)
 }
 
 /// How long a PPDU may last in the head's transmit opportunity, its BlockAck included (IEEE
@@ -184,5 +206,70 @@ impl Record {
     fn bit(&self, sequence: u16) -> u64 {
         let after = sequence.wrapping_sub(self.start) & 0xfff;
         1u64.checked_shl(after.into()).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Transmission;
+    use airlane_wlan::frame::Header;
+    use airlane_wlan::{Band, Buffer, Channel};
+
+    /// The load of `frames` QoS frames of `length` bytes, FCS included, at 300 Mb/s.
+    fn load(frames: u16, length: usize, spacing_nanos: u32) -> Load {
+        let channel = Channel::new(Band::Ghz5, 36).unwrap();
+        let rate = Rate::Ht {
+            mcs: 15,
+            wide: true,
+            short_guard: true,
+            greenfield: false,
+        };
+        let mut queue = Queue::default();
+        for number in 0..frames {
+            let mut bytes = vec![0; length - 4];
+            bytes[0] = 0x88;
+            bytes[4] = 2;
+            airlane_wlan::frame::set_sequence_number(&mut bytes, number);
+            let header = Header::parse(&bytes).unwrap();
+            let frame = Buffer::from_slice(&bytes).unwrap();
+            let mut transmission = Transmission::new(0, frame, channel, rate);
+            transmission.aggregation = Some(Aggregation {
+                spacing_nanos,
+                ..Aggregation::LARGEST
+            });
+            queue
+                .pending
+                .push_back(Pending::new(transmission, Some(header)));
+        }
+        queue.load().unwrap()
+    }
+
+    #[test]
+    fn all_mpdus_but_the_last_are_padded_to_whole_words() {
+        assert_eq!(load(1, 101, 0).octets, 101);
+        assert_eq!(load(2, 101, 0).octets, 108 + 105);
+        assert_eq!(load(3, 104, 0).octets, 3 * 108);
+    }
+
+    #[test]
+    fn short_mpdus_keep_their_distance() {
+        // 4 us at 300 Mb/s are 150 bytes, 152 in whole words.
+        assert_eq!(load(3, 60, 4_000).octets, 2 * 152 + 64);
+        assert_eq!(load(3, 200, 4_000).octets, 2 * 204 + 204);
+    }
+
+    #[test]
+    fn a_record_says_what_has_arrived_across_the_end_of_the_numbers() {
+        let mut record = Record {
+            tid: 0,
+            start: 4_095,
+            bitmap: 0,
+        };
+        for sequence in [4_095, 1, 62, 63, 4_094] {
+            record.note(sequence);
+        }
+        assert_eq!(record.bitmap, 1 | 1 << 2 | 1 << 63);
+        assert!(record.has(62) && !record.has(63) && !record.has(4_094));
     }
 }
