@@ -8,8 +8,12 @@
 mod access_point;
 #[path = "stories/ccmp.rs"]
 mod ccmp;
+#[path = "stories/cell.rs"]
+mod cell;
 #[path = "stories/frames.rs"]
 mod frames;
+#[path = "stories/guest.rs"]
+mod guest;
 #[path = "stories/story.rs"]
 mod story;
 #[path = "stories/vm.rs"]
@@ -17,6 +21,8 @@ mod vm;
 #[path = "stories/world.rs"]
 mod world;
 
+#[path = "stories/built_in.rs"]
+mod built_in;
 #[path = "stories/channels.rs"]
 mod channels;
 #[path = "stories/isolation.rs"]

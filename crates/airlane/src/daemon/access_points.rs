@@ -357,7 +357,8 @@ fn category(header: &Header) -> AccessCategory {
     }
 }
 
-fn access_point_edca(category: AccessCategory) -> EdcaParameters {
+/// Channel access parameters of an access point's own frames.
+pub(super) fn access_point_edca(category: AccessCategory) -> EdcaParameters {
     let (cw_min, cw_max, aifsn) = match category {
         AccessCategory::Background => (15, 1023, 7),
         AccessCategory::BestEffort => (15, 63, 3),

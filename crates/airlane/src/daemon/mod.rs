@@ -2,6 +2,7 @@
 //! virtqueues, one for the capture file. Owns the sockets to which VMMs attach.
 
 mod access_points;
+mod built_in;
 mod capture;
 mod card_port;
 mod clock;
@@ -27,6 +28,7 @@ use airlane_wlan::{Dbm, MacAddr};
 use anyhow::Context;
 
 pub use access_points::{AccessPoints, Site};
+pub use built_in::{BuiltIn, BuiltIns, Served};
 use capture::{Capture, Taps};
 use card_port::{CardPort, LaneReport};
 use clock::Clock;

@@ -11,6 +11,7 @@ use airlane_vmm::{FromHwsim, ToHwsim};
 use airlane_wlan::{Event, Micros, Request};
 
 use super::access_points::AccessPoints;
+use super::built_in::{BuiltIn, BuiltIns};
 use super::journal::Journal;
 
 /// Host, NIC, air and access points, wired.
@@ -20,6 +21,7 @@ pub struct Radio {
     nic: Nic,
     card: RadioId,
     access_points: AccessPoints,
+    built_ins: BuiltIns,
     journal: Journal,
     /// When the last step was.
     now: Micros,
@@ -37,6 +39,7 @@ impl Radio {
             nic: Nic::new(card),
             card,
             access_points,
+            built_ins: BuiltIns::default(),
             journal: Journal::default(),
             now: Micros(0),
             to_hwsim: VecDeque::new(),
@@ -46,6 +49,11 @@ impl Radio {
     /// Sets a VM's share of the airtime; 1 is the usual.
     pub fn set_weight(&mut self, vm: VmId, weight: u16) {
         self.nic.set_weight(vm, weight);
+    }
+
+    /// One more built-in access point.
+    pub fn add_built_in(&mut self, built_in: BuiltIn) {
+        self.built_ins.add(self.now, built_in, &mut self.air);
     }
 
     /// A VM asks for something.
@@ -73,6 +81,7 @@ impl Radio {
                 moved = true;
             }
             wake = earliest(wake, self.nic.step(now, &mut self.air));
+            wake = earliest(wake, self.built_ins.step(now, &mut self.air));
             wake = earliest(wake, self.air.step(now));
             moved |= self.hand_out_air_events(now);
             while let Some((vm, event)) = self.nic.next_event() {
@@ -91,7 +100,7 @@ impl Radio {
             any = true;
             if event.radio() == self.card {
                 self.nic.air_event(now, event, &mut self.air);
-            } else {
+            } else if !self.built_ins.air_event(now, &event) {
                 self.access_points
                     .hold_for_sleeper(now, &event, &mut self.air);
                 self.to_hwsim.extend(self.access_points.air_event(event));
@@ -140,6 +149,16 @@ impl Radio {
     /// What happens to each VM, to take its notices.
     pub fn journal_mut(&mut self) -> &mut Journal {
         &mut self.journal
+    }
+
+    /// The built-in access points, for reports.
+    pub fn built_ins(&self) -> &BuiltIns {
+        &self.built_ins
+    }
+
+    /// The built-in access points, for their uplinks.
+    pub fn built_ins_mut(&mut self) -> &mut BuiltIns {
+        &mut self.built_ins
     }
 
     /// The access points, for reports.

@@ -1,0 +1,231 @@
+//! One BSS as a state machine: what its radio heard goes in, what its radio is to send comes out.
+//! The ways of a frame are in `receiving`, `joining`, `keying` and `sending`.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use airlane_wlan::{
+    AccessCategory, Buffer, BufferPool, MacAddr, Micros, Rate, RateLadder, frame::Header,
+};
+use rand::rngs::StdRng;
+use rand::{RngCore, SeedableRng};
+
+use crate::config::{Config, Security};
+use crate::counters::{Counters, Drop};
+use crate::keys::Group;
+use crate::management::{BEACON_INTERVAL, Reason};
+use crate::station::{Msdu, Station, Stations};
+
+/// Frames in use at a time without a new allocation.
+const BUFFERS: usize = 256;
+
+/// What the radio is to do.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// Send this. Its end comes back through [`AccessPoint::sent`].
+    Transmit(Outgoing),
+    /// Drop what waits for this station; each frame comes back as [`Sent::Cancelled`].
+    Recall(MacAddr),
+}
+
+/// A frame to send.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// Comes back, unread.
+    pub token: u64,
+    /// Without FCS; encrypted if it is to be.
+    pub frame: Buffer,
+    /// A station, or a group.
+    pub receiver: MacAddr,
+    /// Which queue.
+    pub category: AccessCategory,
+    /// One attempt each.
+    pub rates: RateLadder,
+}
+
+/// How a frame ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// Acknowledged, after this many attempts; of a group frame: sent.
+    Through(u8),
+    /// Given up after this many attempts.
+    Lost(u8),
+    /// Taken back.
+    Cancelled,
+}
+
+/// What people want to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A station has all its keys, or needs none.
+    Joined(MacAddr),
+    /// A station that had joined is gone.
+    Left(MacAddr, Reason),
+    /// A station does not know the passphrase.
+    WrongKey(MacAddr),
+}
+
+/// What the medium has of us.
+pub(crate) enum OnAir {
+    /// A management frame or a null frame: nobody misses it.
+    Passing,
+    /// Whether a silent station is still there.
+    Probe(MacAddr),
+    /// Data for a station.
+    Data(MacAddr, Msdu),
+    /// Data for all.
+    Group,
+}
+
+/// An access point with its stations.
+pub struct AccessPoint {
+    pub(crate) config: Config,
+    pub(crate) stations: Stations,
+    pub(crate) rng: StdRng,
+    /// The group key in use, in a protected BSS.
+    pub(crate) group: Option<Group>,
+    /// The next one, while stations are told.
+    pub(crate) next_group: Option<Group>,
+    pub(crate) next_rekey: Option<Micros>,
+    /// Group frames, as Ethernet frames, that wait for the next DTIM beacon.
+    pub(crate) group_waiting: VecDeque<Buffer>,
+    pub(crate) next_beacon: Micros,
+    pub(crate) beacons_to_dtim: u8,
+    /// Of management, null and group frames.
+    pub(crate) sequence: u16,
+    pub(crate) next_token: u64,
+    pub(crate) on_air: BTreeMap<u64, OnAir>,
+    pub(crate) orders: VecDeque<Order>,
+    pub(crate) uplink: VecDeque<Buffer>,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) pool: BufferPool,
+    /// The frame that is being decrypted.
+    pub(crate) scratch: Vec<u8>,
+    pub(crate) counters: Counters,
+}
+
+impl AccessPoint {
+    /// One that has not beaconed yet.
+    pub fn new(config: Config) -> Self {
+        let mut rng = StdRng::seed_from_u64(config.seed);
+        let protected = matches!(config.security, Security::Wpa2Psk(_));
+        let group = protected.then(|| Group::new(1, random(&mut rng)));
+        Self {
+            stations: Stations::default(),
+            group,
+            next_group: None,
+            next_rekey: config.group_rekey.filter(|_| protected),
+            group_waiting: VecDeque::new(),
+            next_beacon: config.first_beacon,
+            beacons_to_dtim: 0,
+            sequence: 0,
+            next_token: 0,
+            on_air: BTreeMap::new(),
+            orders: VecDeque::new(),
+            uplink: VecDeque::new(),
+            events: VecDeque::new(),
+            pool: BufferPool::new(BUFFERS),
+            scratch: Vec::new(),
+            counters: Counters::default(),
+            rng,
+            config,
+        }
+    }
+
+    /// Does what is due, and says when to come back.
+    pub fn step(&mut self, now: Micros) -> Micros {
+        if self.next_beacon <= now {
+            self.beacon(now);
+            let interval = Micros::from_time_units(u64::from(BEACON_INTERVAL));
+            while self.next_beacon <= now {
+                self.next_beacon += interval;
+            }
+            self.look_after_silent(now);
+        }
+        self.run_handshakes(now);
+        self.rekey_when_due(now);
+        self.due()
+    }
+
+    fn due(&self) -> Micros {
+        let handshakes = self.stations.iter().filter_map(|station| {
+            let authenticator = station.authenticator.as_ref()?;
+            authenticator.due()
+        });
+        let others = handshakes.chain(self.next_rekey);
+        others.fold(self.next_beacon, Micros::min)
+    }
+
+    /// What its radio is to do next.
+    pub fn next_order(&mut self) -> Option<Order> {
+        self.orders.pop_front()
+    }
+
+    /// The next frame of a station for the uplink, as an Ethernet frame.
+    pub fn next_for_uplink(&mut self) -> Option<Buffer> {
+        self.uplink.pop_front()
+    }
+
+    /// What has happened since.
+    pub fn next_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// What it is.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Totals so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Stations that have all their keys, or need none, and the rate at which each is sent to.
+    pub fn joined(&self) -> impl Iterator<Item = (MacAddr, Rate)> {
+        let stations = self.stations.iter().filter(|s| s.is_authorized());
+        stations.map(|station| (station.address, station.rate.rate()))
+    }
+
+    /// True for a frame that [`Order::Recall`] of this station means.
+    pub fn is_for(&self, token: u64, station: MacAddr) -> bool {
+        match self.on_air.get(&token) {
+            Some(OnAir::Data(to, _) | OnAir::Probe(to)) => *to == station,
+            Some(OnAir::Passing | OnAir::Group) | None => false,
+        }
+    }
+
+    /// Frames that wait or that the medium has.
+    pub fn pending(&self) -> usize {
+        let waiting = self.stations.iter().map(|station| station.waiting.len());
+        waiting.sum::<usize>() + self.group_waiting.len() + self.on_air.len()
+    }
+
+    /// Takes a station away, with all that waits for it.
+    pub(crate) fn forget(&mut self, address: MacAddr, reason: Reason) -> Option<Station> {
+        let station = self.stations.remove(address)?;
+        if station.is_authorized() {
+            self.events.push_back(Event::Left(address, reason));
+        }
+        for _ in 0..station.waiting.len() {
+            self.counters.drop(Drop::StationGone);
+        }
+        self.orders.push_back(Order::Recall(address));
+        Some(station)
+    }
+
+    /// The header of a frame, if it is whole.
+    pub(crate) fn parse(&mut self, frame: &[u8]) -> Option<Header> {
+        let header = Header::parse(frame).ok();
+        if header.is_none() {
+            self.counters.drop(Drop::Malformed);
+        }
+        header
+    }
+}
+
+/// As many random bytes.
+pub(crate) fn random<const N: usize>(rng: &mut StdRng) -> [u8; N] {
+    let mut bytes = [0; N];
+    rng.fill_bytes(&mut bytes);
+    bytes
+}

@@ -1,0 +1,175 @@
+//! The address server (RFC 2131): one address for each station, kept for as long as the run lasts.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use airlane_wlan::MacAddr;
+use smoltcp::phy::ChecksumCapabilities;
+use smoltcp::wire::{
+    DhcpMessageType, DhcpPacket, DhcpRepr, EthernetAddress, IpProtocol, Ipv4Repr, UdpPacket,
+    UdpRepr,
+};
+
+use super::{Gateway, HOP_LIMIT, Taken};
+
+/// Where servers listen (RFC 2131 4.1).
+pub const SERVER_PORT: u16 = 67;
+const CLIENT_PORT: u16 = 68;
+/// Seconds that an address is lent: longer than a run.
+const LEASE: u32 = 86_400;
+/// Last octets of the addresses that are given out.
+const FIRST: u8 = 100;
+const LAST: u8 = 199;
+
+/// Who has which address.
+pub struct Leases {
+    network: [u8; 3],
+    /// Kept for these.
+    known: BTreeMap<MacAddr, Ipv4Addr>,
+    given: BTreeMap<MacAddr, Ipv4Addr>,
+}
+
+impl Leases {
+    /// None given yet, in the /24 of `address`.
+    pub fn new(address: Ipv4Addr, known: &BTreeMap<MacAddr, Ipv4Addr>) -> Self {
+        let [a, b, c, _] = address.octets();
+        Self {
+            network: [a, b, c],
+            known: known.clone(),
+            given: BTreeMap::new(),
+        }
+    }
+
+    /// All that were given.
+    pub fn given(&self) -> impl Iterator<Item = (MacAddr, Ipv4Addr)> {
+        self.given
+            .iter()
+            .map(|(station, address)| (*station, *address))
+    }
+
+    /// The address of a station: the one kept for it, or the first that nobody has.
+    fn of(&mut self, station: MacAddr) -> Option<Ipv4Addr> {
+        let known = [&self.given, &self.known].into_iter();
+        let address = known.filter_map(|list| list.get(&station).copied()).next();
+        let address = address.or_else(|| self.free())?;
+        self.given.insert(station, address);
+        Some(address)
+    }
+
+    fn free(&self) -> Option<Ipv4Addr> {
+        let [a, b, c] = self.network;
+        let mut all = (FIRST..=LAST).map(|last| Ipv4Addr::new(a, b, c, last));
+        let taken = |address: &Ipv4Addr| {
+            self.given
+                .values()
+                .chain(self.known.values())
+                .any(|other| other == address)
+        };
+        all.find(|address| !taken(address))
+    }
+}
+
+impl Gateway {
+    /// A message to the address server.
+    pub(super) fn dhcp(&mut self, message: &[u8]) -> smoltcp::wire::Result<Taken> {
+        let packet = DhcpPacket::new_checked(message)?;
+        let asked = DhcpRepr::parse(&packet)?;
+        let station = MacAddr(asked.client_hardware_address.0);
+        let other = asked
+            .server_identifier
+            .is_some_and(|id| id != self.network.address);
+        if other || !station.is_station() {
+            return Ok(Taken::Silent);
+        }
+        let Some(address) = self.leases.of(station) else {
+            self.counters.exhausted += 1;
+            return Ok(Taken::Silent);
+        };
+        let kind = match asked.message_type {
+            DhcpMessageType::Discover => DhcpMessageType::Offer,
+            DhcpMessageType::Request => match asked.requested_ip.unwrap_or(asked.client_ip) {
+                wanted if wanted == address => DhcpMessageType::Ack,
+                _ => DhcpMessageType::Nak,
+            },
+            _ => return Ok(Taken::Silent),
+        };
+        self.count(kind);
+        Ok(Taken::Answered(self.reply(&asked, kind, address)))
+    }
+
+    fn count(&mut self, kind: DhcpMessageType) {
+        let counter = match kind {
+            DhcpMessageType::Offer => &mut self.counters.offers,
+            DhcpMessageType::Ack => &mut self.counters.leases,
+            _ => &mut self.counters.refused,
+        };
+        *counter += 1;
+    }
+
+    fn reply(&self, asked: &DhcpRepr, kind: DhcpMessageType, address: Ipv4Addr) -> Vec<u8> {
+        let refused = kind == DhcpMessageType::Nak;
+        let own = self.network.address;
+        let mask = u32::MAX.checked_shl(32 - u32::from(self.network.prefix.min(32)));
+        let granted = |value| Some(value).filter(|_| !refused);
+        let servers = self.network.name_servers.iter().copied();
+        let answer = DhcpRepr {
+            message_type: kind,
+            transaction_id: asked.transaction_id,
+            secs: 0,
+            client_hardware_address: asked.client_hardware_address,
+            client_ip: Ipv4Addr::UNSPECIFIED,
+            your_ip: if refused {
+                Ipv4Addr::UNSPECIFIED
+            } else {
+                address
+            },
+            server_ip: own,
+            router: granted(own),
+            subnet_mask: granted(Ipv4Addr::from_bits(mask.unwrap_or(0))),
+            relay_agent_ip: Ipv4Addr::UNSPECIFIED,
+            broadcast: asked.broadcast,
+            requested_ip: None,
+            client_identifier: None,
+            server_identifier: Some(own),
+            parameter_request_list: None,
+            dns_servers: Some(servers.take(3).collect()).filter(|_| !refused),
+            max_size: None,
+            lease_duration: Some(LEASE).filter(|_| !refused),
+            renew_duration: None,
+            rebind_duration: None,
+            additional_options: &[],
+        };
+        // A refused station has no address to be reached at (RFC 2131 4.1).
+        let to_all = asked.broadcast || refused;
+        self.send(&answer, to_all)
+    }
+
+    fn send(&self, answer: &DhcpRepr, to_all: bool) -> Vec<u8> {
+        let (hardware, address) = match to_all {
+            true => (EthernetAddress::BROADCAST, Ipv4Addr::BROADCAST),
+            false => (answer.client_hardware_address, answer.your_ip),
+        };
+        let udp = UdpRepr {
+            src_port: SERVER_PORT,
+            dst_port: CLIENT_PORT,
+        };
+        let length = answer.buffer_len();
+        let header = Ipv4Repr {
+            src_addr: self.network.address,
+            dst_addr: address,
+            next_header: IpProtocol::Udp,
+            payload_len: udp.header_len() + length,
+            hop_limit: HOP_LIMIT,
+        };
+        self.emit_ipv4(hardware, &header, |bytes| {
+            let (from, to) = (header.src_addr.into(), header.dst_addr.into());
+            let write = |payload: &mut [u8]| {
+                // The room was measured by the same library: there is no other case.
+                let _ = answer.emit(&mut DhcpPacket::new_unchecked(payload));
+            };
+            let caps = ChecksumCapabilities::default();
+            let mut packet = UdpPacket::new_unchecked(bytes);
+            udp.emit(&mut packet, &from, &to, length, write, &caps);
+        })
+    }
+}

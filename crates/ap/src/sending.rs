@@ -1,0 +1,346 @@
+//! What the radio is to send: beacons, frames for stations that are awake, what waited for those who
+//! wake, group frames after the DTIM (IEEE 802.11-2020 11.2.3.6).
+
+use airlane_wlan::frame::Header;
+use airlane_wlan::{AccessCategory, Band, Buffer, MacAddr, Micros, Rate, RateLadder};
+
+use crate::access_point::{AccessPoint, OnAir, Order, Outgoing, Sent};
+use crate::counters::Drop;
+use crate::management::{self, DTIM_PERIOD, Reason};
+use crate::msdu::{self, Down, Ethernet};
+use crate::power_save::{MAX_WAITING, traffic_map};
+use crate::station::Msdu;
+
+/// Frames for one station that the medium may have at a time.
+const WINDOW: usize = 32;
+/// Frames that the medium may have in all: nobody can make us queue more answers.
+const MAX_ON_AIR: usize = 1_024;
+/// Attempts for frames that are not data.
+const TRIES: usize = 8;
+
+impl AccessPoint {
+    /// A frame from the uplink.
+    pub fn from_uplink(&mut self, ethernet: &[u8]) {
+        let header = Ethernet::parse(ethernet);
+        let frame = Buffer::from_slice(ethernet);
+        let (Some(header), Some(frame)) = (header, frame) else {
+            return self.counters.drop(Drop::Malformed);
+        };
+        if header.to.is_group() {
+            self.send_to_group(frame);
+        } else if self.is_here(header.to) {
+            self.send_data(header.to, frame);
+        } else {
+            self.counters.drop(Drop::NotHere);
+        }
+    }
+
+    /// A frame of a station: to another one, to all, or to whoever is behind the uplink.
+    pub(crate) fn pass_on(&mut self, to: MacAddr, ethernet: Buffer) {
+        if to.is_group() {
+            self.uplink.push_back(ethernet.clone());
+            self.send_to_group(ethernet);
+        } else if self.is_here(to) {
+            self.send_data(to, ethernet);
+        } else {
+            self.uplink.push_back(ethernet);
+        }
+    }
+
+    fn is_here(&self, address: MacAddr) -> bool {
+        let station = self.stations.get(address);
+        station.is_some_and(|station| station.is_authorized())
+    }
+
+    fn send_data(&mut self, to: MacAddr, ethernet: Buffer) {
+        let msdu = Msdu {
+            priority: msdu::priority(&ethernet),
+            ethernet,
+        };
+        self.queue(to, msdu);
+    }
+
+    pub(crate) fn queue(&mut self, to: MacAddr, msdu: Msdu) {
+        let Some(station) = self.stations.get_mut(to) else {
+            return self.counters.drop(Drop::StationGone);
+        };
+        if station.waiting.push(msdu).is_err() {
+            self.counters.drop(Drop::QueueFull);
+        }
+        self.release(to);
+    }
+
+    /// Gives the medium what waits for a station that is awake, as much as it may have.
+    pub(crate) fn release(&mut self, to: MacAddr) {
+        loop {
+            let station = self.stations.get_mut(to);
+            let ready = station.filter(|s| !s.waiting.dozes && s.on_air < WINDOW);
+            let Some(msdu) = ready.and_then(|station| station.waiting.pop()) else {
+                return;
+            };
+            self.launch(to, msdu, false);
+        }
+    }
+
+    /// A sleeper asks for one frame (11.2.3.7).
+    pub(crate) fn answer_poll(&mut self, from: MacAddr, id: u16) {
+        let station = self.stations.get_mut(from);
+        let Some(station) = station.filter(|s| s.id == id && s.is_authorized()) else {
+            return self.counters.drop(Drop::NotAssociated);
+        };
+        self.counters.polls += 1;
+        let msdu = station.waiting.pop();
+        let more = !station.waiting.is_empty();
+        match msdu {
+            Some(msdu) => self.launch(from, msdu, more),
+            None => {
+                let null = self.down(from, None).null();
+                self.send_plain(from, &null, OnAir::Passing);
+            }
+        }
+    }
+
+    fn launch(&mut self, to: MacAddr, msdu: Msdu, more: bool) {
+        let Some(frame) = self.encode(to, &msdu, more) else {
+            return;
+        };
+        let Some(station) = self.stations.get_mut(to) else {
+            return;
+        };
+        station.on_air += 1;
+        let rates = station.rate.ladder();
+        let category = category(msdu.priority);
+        self.transmit(to, frame, category, rates, OnAir::Data(to, msdu));
+    }
+
+    /// The frame on the air: encrypted as soon as both ends have confirmed the key.
+    fn encode(&mut self, to: MacAddr, msdu: &Msdu, more: bool) -> Option<Buffer> {
+        let bssid = self.config.bssid;
+        let station = self.stations.get_mut(to)?;
+        let protect = station.is_authorized();
+        let tid = station.wmm.then_some(msdu.priority);
+        let key = station.pairwise.as_mut().filter(|_| protect);
+        let number = match key {
+            None => None,
+            Some(key) => match key.next_number() {
+                Some(number) => Some((0, number)),
+                None => {
+                    self.counters.drop(Drop::KeySpent);
+                    return None;
+                }
+            },
+        };
+        let down = Down {
+            receiver: to,
+            bssid,
+            tid,
+            ccmp: number,
+            more,
+            sequence: station.sequence(tid),
+        };
+        let cipher = station.pairwise.as_ref().map(|key| &key.cipher);
+        let frame = seal(&mut self.pool, &down, &msdu.ethernet, cipher);
+        if frame.is_none() {
+            self.counters.drop(Drop::Malformed);
+        }
+        frame
+    }
+
+    /// At once, or behind the next DTIM beacon while somebody sleeps.
+    fn send_to_group(&mut self, ethernet: Buffer) {
+        if !self.stations.iter().any(|station| station.waiting.dozes) {
+            return self.launch_to_group(&ethernet, false);
+        }
+        if self.group_waiting.len() >= MAX_WAITING {
+            return self.counters.drop(Drop::QueueFull);
+        }
+        self.group_waiting.push_back(ethernet);
+    }
+
+    fn launch_to_group(&mut self, ethernet: &Buffer, more: bool) {
+        let Some(to) = Ethernet::parse(ethernet).map(|header| header.to) else {
+            return;
+        };
+        let mut down = self.down(to, None);
+        down.more = more;
+        if let Some(group) = &mut self.group {
+            let Some(number) = group.next_number() else {
+                return self.counters.drop(Drop::KeySpent);
+            };
+            down.ccmp = Some((group.key.id, number));
+        }
+        let cipher = self.group.as_ref().map(|group| &group.cipher);
+        match seal(&mut self.pool, &down, ethernet, cipher) {
+            Some(frame) => {
+                let rates = self.basic_rates();
+                self.counters.group_sent += 1;
+                self.transmit(to, frame, AccessCategory::BestEffort, rates, OnAir::Group);
+            }
+            None => self.counters.drop(Drop::Malformed),
+        }
+    }
+
+    /// The header of a frame from here, with the next sequence number.
+    pub(crate) fn down(&mut self, receiver: MacAddr, tid: Option<u8>) -> Down {
+        Down {
+            receiver,
+            bssid: self.config.bssid,
+            tid,
+            ccmp: None,
+            more: false,
+            sequence: self.next_sequence(),
+        }
+    }
+
+    fn next_sequence(&mut self) -> u16 {
+        let now = self.sequence;
+        self.sequence = (now + 1) & 0xfff;
+        now
+    }
+
+    pub(crate) fn beacon(&mut self, now: Micros) {
+        let waiting = self
+            .stations
+            .iter()
+            .filter(|s| s.waiting.dozes && !s.waiting.is_empty());
+        let ids = waiting.map(|station| station.id);
+        let group = !self.group_waiting.is_empty();
+        let tim = traffic_map(self.beacons_to_dtim, DTIM_PERIOD, group, ids);
+        let frame = management::beacon(&self.config, now.0, &tim);
+        self.counters.beacons += 1;
+        self.send_management(MacAddr::BROADCAST, frame);
+        let dtim = self.beacons_to_dtim == 0;
+        self.beacons_to_dtim = if dtim {
+            DTIM_PERIOD - 1
+        } else {
+            self.beacons_to_dtim - 1
+        };
+        if dtim {
+            while let Some(frame) = self.group_waiting.pop_front() {
+                let more = !self.group_waiting.is_empty();
+                self.launch_to_group(&frame, more);
+            }
+        }
+    }
+
+    pub(crate) fn send_management(&mut self, to: MacAddr, mut frame: Vec<u8>) {
+        let number = self.next_sequence();
+        airlane_wlan::frame::set_sequence_number(&mut frame, number);
+        self.send_plain(to, &frame, OnAir::Passing);
+    }
+
+    /// A frame that is neither encrypted nor kept.
+    pub(crate) fn send_plain(&mut self, to: MacAddr, frame: &[u8], what: OnAir) {
+        if self.on_air.len() >= MAX_ON_AIR {
+            return self.counters.drop(Drop::QueueFull);
+        }
+        let write = |out: &mut [u8]| {
+            out.copy_from_slice(frame);
+            Ok::<(), ()>(())
+        };
+        if let Ok(frame) = self.pool.fill(frame.len(), write) {
+            let rates = self.basic_rates();
+            self.transmit(to, frame, AccessCategory::Voice, rates, what);
+        }
+    }
+
+    fn basic_rates(&self) -> RateLadder {
+        let rate = match self.config.channel.band() {
+            Band::Ghz2 => Rate::DSSS_1,
+            Band::Ghz5 => Rate::OFDM_6,
+        };
+        std::iter::repeat_n(rate, TRIES).collect()
+    }
+
+    fn transmit(
+        &mut self,
+        receiver: MacAddr,
+        frame: Buffer,
+        category: AccessCategory,
+        rates: RateLadder,
+        what: OnAir,
+    ) {
+        let token = self.next_token;
+        self.next_token += 1;
+        self.on_air.insert(token, what);
+        self.orders.push_back(Order::Transmit(Outgoing {
+            token,
+            frame,
+            receiver,
+            category,
+            rates,
+        }));
+    }
+
+    /// What became of a frame.
+    pub fn sent(&mut self, now: Micros, token: u64, end: Sent) {
+        if let Sent::Through(attempts) | Sent::Lost(attempts) = end {
+            self.counters.retries += u64::from(attempts.saturating_sub(1));
+        }
+        match self.on_air.remove(&token) {
+            Some(OnAir::Data(to, msdu)) => self.data_sent(now, to, msdu, end),
+            Some(OnAir::Probe(to)) => match end {
+                Sent::Through(_) => {}
+                Sent::Lost(_) | Sent::Cancelled => self.send_away(to, Reason::Inactive),
+            },
+            Some(OnAir::Passing | OnAir::Group) | None => {}
+        }
+    }
+
+    fn data_sent(&mut self, now: Micros, to: MacAddr, msdu: Msdu, end: Sent) {
+        let Some(station) = self.stations.get_mut(to) else {
+            return self.counters.drop(Drop::StationGone);
+        };
+        station.on_air = station.on_air.saturating_sub(1);
+        match end {
+            Sent::Through(attempts) => {
+                station.heard_at = now;
+                station.rate.report(attempts <= 1);
+                self.counters.sent += 1;
+                self.counters.sent_bytes += msdu.ethernet.len() as u64;
+            }
+            Sent::Lost(_) | Sent::Cancelled if station.waiting.dozes => {
+                station.waiting.put_back(msdu);
+                self.counters.put_back += 1;
+            }
+            Sent::Lost(_) => {
+                station.rate.report(false);
+                self.counters.drop(Drop::NoAck);
+            }
+            Sent::Cancelled => station.waiting.put_back(msdu),
+        }
+        self.release(to);
+    }
+}
+
+/// Puts an Ethernet frame into an 802.11 frame, encrypted if `down` says so.
+fn seal(
+    pool: &mut airlane_wlan::BufferPool,
+    down: &Down,
+    ethernet: &[u8],
+    cipher: Option<&airlane_ccmp::Ccmp>,
+) -> Option<Buffer> {
+    let length = down.length(ethernet)?;
+    let write = |out: &mut [u8]| {
+        down.write(ethernet, out).ok_or(())?;
+        match (down.ccmp, cipher) {
+            (Some(_), Some(cipher)) => {
+                let header = Header::parse(out).map_err(|_| ())?;
+                cipher.encrypt(&header, out).map_err(|_| ())
+            }
+            _ => Ok(()),
+        }
+    };
+    // A longer frame than a buffer holds does not fit into its room.
+    pool.fill(length, write).ok()
+}
+
+/// IEEE 802.11-2020 table 10-1.
+fn category(priority: u8) -> AccessCategory {
+    match priority {
+        1 | 2 => AccessCategory::Background,
+        4 | 5 => AccessCategory::Video,
+        6 | 7 => AccessCategory::Voice,
+        _ => AccessCategory::BestEffort,
+    }
+}

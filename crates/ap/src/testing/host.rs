@@ -1,0 +1,166 @@
+//! An IP host on Ethernet frames: smoltcp's whole stack with its DHCP client and echo requests.
+
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+
+use airlane_wlan::{MacAddr, Micros};
+use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
+use smoltcp::phy::{ChecksumCapabilities, Device, DeviceCapabilities, Medium, RxToken, TxToken};
+use smoltcp::socket::{dhcpv4, icmp};
+use smoltcp::time::Instant;
+use smoltcp::wire::{EthernetAddress, IpAddress, IpCidr};
+use smoltcp::wire::{HardwareAddress, Icmpv4Packet, Icmpv4Repr};
+
+const IDENT: u16 = 0x22b;
+/// Bytes of the largest frame.
+const MTU: usize = 1_514;
+
+/// A host.
+pub struct Host {
+    wire: Wire,
+    interface: Interface,
+    sockets: SocketSet<'static>,
+    dhcp: SocketHandle,
+    icmp: SocketHandle,
+    /// Its address and its gateway, once it was given them.
+    pub address: Option<(Ipv4Addr, Option<Ipv4Addr>)>,
+    /// Echo replies: from whom, and their sequence numbers, in order.
+    pub replies: Vec<(Ipv4Addr, u16)>,
+}
+
+impl Host {
+    /// One that has no address yet.
+    pub fn new(now: Micros, hardware: MacAddr) -> Self {
+        let mut wire = Wire::default();
+        let hardware = HardwareAddress::Ethernet(EthernetAddress(hardware.0));
+        let interface = Interface::new(Config::new(hardware), &mut wire, instant(now));
+        let mut sockets = SocketSet::new(Vec::new());
+        let dhcp = sockets.add(dhcpv4::Socket::new());
+        let buffer =
+            || icmp::PacketBuffer::new(vec![icmp::PacketMetadata::EMPTY; 16], vec![0; 8_192]);
+        let mut socket = icmp::Socket::new(buffer(), buffer());
+        let bound = socket.bind(icmp::Endpoint::Ident(IDENT));
+        assert!(bound.is_ok(), "a fresh socket can be bound");
+        Self {
+            wire,
+            interface,
+            dhcp,
+            icmp: sockets.add(socket),
+            sockets,
+            address: None,
+            replies: Vec::new(),
+        }
+    }
+
+    /// An Ethernet frame for it.
+    pub fn take(&mut self, frame: Vec<u8>) {
+        self.wire.received.push_back(frame);
+    }
+
+    /// An echo request.
+    pub fn ping(&mut self, to: Ipv4Addr, sequence: u16, length: usize) {
+        let data = vec![sequence as u8; length];
+        let request = Icmpv4Repr::EchoRequest {
+            ident: IDENT,
+            seq_no: sequence,
+            data: &data,
+        };
+        let socket = self.sockets.get_mut::<icmp::Socket>(self.icmp);
+        if let Ok(room) = socket.send(request.buffer_len(), IpAddress::Ipv4(to)) {
+            let mut packet = Icmpv4Packet::new_unchecked(room);
+            request.emit(&mut packet, &ChecksumCapabilities::default());
+        }
+    }
+
+    /// Does what is due; the frames that it sends, and when to come back.
+    pub fn step(&mut self, now: Micros) -> (Vec<Vec<u8>>, Option<Micros>) {
+        let at = instant(now);
+        self.interface.poll(at, &mut self.wire, &mut self.sockets);
+        self.configure();
+        self.interface.poll(at, &mut self.wire, &mut self.sockets);
+        self.hear_replies();
+        let due = self.interface.poll_at(at, &self.sockets);
+        let due = due.map(|due| Micros(due.total_micros() as u64).max(Micros(now.0 + 1_000)));
+        (std::mem::take(&mut self.wire.sent), due)
+    }
+
+    fn configure(&mut self) {
+        let event = self.sockets.get_mut::<dhcpv4::Socket>(self.dhcp).poll();
+        let Some(dhcpv4::Event::Configured(config)) = event else {
+            return;
+        };
+        self.address = Some((config.address.address(), config.router));
+        self.interface.update_ip_addrs(|list| {
+            list.clear();
+            let _ = list.push(IpCidr::Ipv4(config.address));
+        });
+        if let Some(router) = config.router {
+            let _ = self.interface.routes_mut().add_default_ipv4_route(router);
+        }
+    }
+
+    fn hear_replies(&mut self) {
+        let socket = self.sockets.get_mut::<icmp::Socket>(self.icmp);
+        while let Ok((bytes, IpAddress::Ipv4(from))) = socket.recv() {
+            let packet = Icmpv4Packet::new_checked(bytes);
+            let reply = packet.and_then(|p| {
+                let repr = Icmpv4Repr::parse(&p, &ChecksumCapabilities::default())?;
+                match repr {
+                    Icmpv4Repr::EchoReply { seq_no, .. } => Ok(seq_no),
+                    _ => Err(smoltcp::wire::Error),
+                }
+            });
+            self.replies
+                .extend(reply.ok().map(|sequence| (from, sequence)));
+        }
+    }
+}
+
+fn instant(now: Micros) -> Instant {
+    Instant::from_micros(now.0 as i64)
+}
+
+#[derive(Default)]
+struct Wire {
+    received: VecDeque<Vec<u8>>,
+    sent: Vec<Vec<u8>>,
+}
+
+struct Received(Vec<u8>);
+struct Room<'a>(&'a mut Vec<Vec<u8>>);
+
+impl RxToken for Received {
+    fn consume<R, F: FnOnce(&[u8]) -> R>(self, read: F) -> R {
+        read(&self.0)
+    }
+}
+
+impl TxToken for Room<'_> {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, write: F) -> R {
+        let mut frame = vec![0; length];
+        let result = write(&mut frame);
+        self.0.push(frame);
+        result
+    }
+}
+
+impl Device for Wire {
+    type RxToken<'a> = Received;
+    type TxToken<'a> = Room<'a>;
+
+    fn receive(&mut self, _: Instant) -> Option<(Received, Room<'_>)> {
+        let frame = self.received.pop_front()?;
+        Some((Received(frame), Room(&mut self.sent)))
+    }
+
+    fn transmit(&mut self, _: Instant) -> Option<Room<'_>> {
+        Some(Room(&mut self.sent))
+    }
+
+    fn capabilities(&self) -> DeviceCapabilities {
+        let mut capabilities = DeviceCapabilities::default();
+        capabilities.medium = Medium::Ethernet;
+        capabilities.max_transmission_unit = MTU;
+        capabilities
+    }
+}
