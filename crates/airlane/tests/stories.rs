@@ -31,6 +31,8 @@ mod isolation;
 mod joining;
 #[path = "stories/lossy.rs"]
 mod lossy;
+#[path = "stories/moving.rs"]
+mod moving;
 #[path = "stories/resets.rs"]
 mod resets;
 #[path = "stories/scanning.rs"]

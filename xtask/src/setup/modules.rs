@@ -11,11 +11,13 @@ use super::initramfs::Archive;
 use super::tool;
 use super::tree::Tree;
 
-/// What guests load or the kernel asks for: the card, hwsim, its transport, and ciphers of mac80211.
-pub const ROOTS: [&str; 15] = [
+/// What guests load or the kernel asks for: the card, hwsim, a bridge between access points of one network, hwsim's
+/// transport, and ciphers of mac80211.
+pub const ROOTS: [&str; 16] = [
     "iwlwifi",
     "iwldvm",
     "mac80211_hwsim",
+    "bridge",
     "virtio_pci",
     "virtio_ring",
     "ccm",

@@ -30,7 +30,7 @@ const MAX_QUEUED: usize = 512;
 pub struct Site {
     /// Its name, for reports.
     pub name: String,
-    /// Radio by radio; further radios stand where the last one does.
+    /// By hwsim's number of the radio; further radios stand where the last one does.
     pub positions: Vec<Position>,
     /// Transmit power of each.
     pub tx_power: Dbm,
@@ -152,16 +152,16 @@ impl AccessPoints {
         if let Some(at) = self.radios.iter().position(same) {
             return self.radios.get_mut(at);
         }
-        let index = self
+        let many = self
             .radios
             .iter()
             .filter(|radio| radio.port == port)
             .count();
-        if index >= MAX_RADIOS {
+        if many >= MAX_RADIOS {
             self.counters.too_many_radios += 1;
             return None;
         }
-        let id = air.add_radio(self.sites.get(port)?.radio_config(index));
+        let id = air.add_radio(self.sites.get(port)?.radio_config(number(hardware)));
         self.radios.push(HwsimRadio {
             port,
             hardware,
@@ -170,6 +170,18 @@ impl AccessPoints {
             channel: None,
         });
         self.radios.last_mut()
+    }
+
+    /// Puts radio `number` of the VM behind `port` elsewhere, now or when it comes into being.
+    pub fn place(&mut self, port: usize, number: usize, position: Position, air: &mut Air) {
+        if let Some(site) = self.sites.get_mut(port) {
+            site.place(number, position);
+        }
+        let same =
+            |radio: &&HwsimRadio| radio.port == port && self::number(radio.hardware) == number;
+        if let Some(radio) = self.radios.iter().find(same) {
+            air.move_radio(radio.id, position);
+        }
     }
 
     fn transmit(
@@ -296,7 +308,25 @@ impl HwsimRadio {
     }
 }
 
+/// hwsim's number of a radio: the fourth and fifth byte of its hardware address, most significant
+/// first (`mac80211_hwsim`: `addr[3] = idx >> 8; addr[4] = idx`).
+fn number(MacAddr([.., high, low, _]): MacAddr) -> usize {
+    usize::from(u16::from_be_bytes([high, low]))
+}
+
 impl Site {
+    /// Radios without a place of their own stand where the last one does.
+    fn place(&mut self, number: usize, position: Position) {
+        if number < MAX_RADIOS {
+            let last = self.positions.last().copied().unwrap_or_default();
+            let length = self.positions.len().max(number + 1);
+            self.positions.resize(length, last);
+        }
+        if let Some(place) = self.positions.get_mut(number) {
+            *place = position;
+        }
+    }
+
     fn radio_config(&self, index: usize) -> RadioConfig {
         let last = self.positions.last();
         RadioConfig {

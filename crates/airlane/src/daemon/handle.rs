@@ -1,9 +1,11 @@
-//! What other threads may ask of a running daemon: how things stand, what happens, what is on the air.
+//! What other threads may ask of a running daemon: how things stand, what happens, what is on the air;
+//! and to put a radio elsewhere.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, sync_channel};
 use std::time::Duration;
 
+use airlane_air::Position;
 use airlane_vmm::EventFd;
 use anyhow::Context;
 
@@ -12,6 +14,7 @@ use super::card_port::LaneReport;
 use super::clock::Clock;
 use super::journal::Notice;
 use super::names;
+use super::radio::Placed;
 use super::radio_thread::Ask;
 use super::status::RadioStatus;
 
@@ -63,6 +66,11 @@ impl Handle {
             .recv_timeout(Duration::from_secs(2))
             .context("the radio thread does not answer")?;
         Ok(self.with_cards(radio))
+    }
+
+    /// Puts a radio elsewhere: signals follow from the next frame on.
+    pub fn place(&self, what: Placed, position: Position) -> anyhow::Result<()> {
+        self.ask(Ask::Place(what, position))
     }
 
     /// What has happened lately, and then what happens, until the daemon ends. A listener that is

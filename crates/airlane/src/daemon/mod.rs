@@ -33,6 +33,7 @@ use capture::{Capture, Taps};
 use card_port::{CardPort, LaneReport};
 use clock::Clock;
 pub use handle::{DaemonStatus, Handle};
+pub use radio::Placed;
 use radio::Radio;
 use radio_thread::{Ask, HwsimEnds, LaneEnds, RadioThread};
 pub use status::{RadioStatus, VmacStatus};

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_air::{Air, AirConfig, RadioConfig, RadioId};
+use airlane_air::{Air, AirConfig, Position, RadioConfig, RadioId};
 use airlane_host::Host;
 use airlane_lane::VmId;
 use airlane_nic::Nic;
@@ -13,6 +13,20 @@ use airlane_wlan::{Event, Micros, Request};
 use super::access_points::AccessPoints;
 use super::built_in::{BuiltIn, BuiltIns};
 use super::journal::Journal;
+
+/// A radio that can be put elsewhere while it is at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// The card, and with it all its VMs.
+    Card,
+    /// One radio of an access-point VM.
+    AccessPoint {
+        /// The VM.
+        port: usize,
+        /// hwsim's number of the radio.
+        number: usize,
+    },
+}
 
 /// Host, NIC, air and access points, wired.
 pub struct Radio {
@@ -109,6 +123,17 @@ impl Radio {
         any
     }
 
+    /// Puts a radio elsewhere: signals follow from the next frame on.
+    pub fn place(&mut self, what: Placed, position: Position) {
+        match what {
+            Placed::Card => self.air.move_radio(self.card, position),
+            Placed::AccessPoint { port, number } => {
+                self.access_points
+                    .place(port, number, position, &mut self.air);
+            }
+        }
+    }
+
     /// The next event for a VM.
     pub fn next_for_vm(&mut self) -> Option<(VmId, Event)> {
         let (vm, event) = self.host.next_for_vm()?;
@@ -126,7 +151,7 @@ impl Radio {
         &self.air
     }
 
-    /// The medium, to set the tap and move radios.
+    /// The medium, to set the tap.
     pub fn air_mut(&mut self) -> &mut Air {
         &mut self.air
     }

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver as Control, SyncSender};
 
+use airlane_air::Position;
 use airlane_lane::VmId;
 use airlane_lane::ring::{Receiver, Sender};
 use airlane_vmm::{EventFd, FromHwsim, ToHwsim};
@@ -14,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::clock::Clock;
 use super::journal::Notice;
 use super::listeners::Listeners;
-use super::radio::Radio;
+use super::radio::{Placed, Radio};
 use super::status::RadioStatus;
 
 /// What other threads may ask of the radio.
@@ -23,6 +24,8 @@ pub enum Ask {
     Status(SyncSender<RadioStatus>),
     /// Tell what happens, beginning with what has happened lately.
     Listen(SyncSender<Notice>),
+    /// Put a radio elsewhere.
+    Place(Placed, Position),
     /// End the run.
     Stop,
 }
@@ -179,6 +182,7 @@ impl RadioThread {
                     let _ = reply.try_send(self.status());
                 }
                 Ask::Listen(listener) => self.listeners.add(listener),
+                Ask::Place(what, position) => self.radio.place(what, position),
                 Ask::Stop => self.stopped = true,
             }
         }

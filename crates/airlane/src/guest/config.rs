@@ -41,13 +41,14 @@ pub fn access_points(scenario: &Scenario) -> Vec<File> {
     let mut files = Vec::new();
     for (index, ap) in scenario.access_points.iter().enumerate() {
         conf += &format!(
-            "AP{index}_NAME={}\nAP{index}_MAC={}\nAP{index}_ADDRESS={}\nAP{index}_LEASES=\"{}\"\n",
+            "AP{index}_NAME={}\nAP{index}_MAC={}\nAP{index}_NETWORK={}\nAP{index}_ADDRESS={}\nAP{index}_LEASES=\"{}\"\n",
             ap.name,
             ap.bssid,
+            ap.network,
             ap.subnet,
             leases(scenario, index)
         );
-        let content = hostapd(&scenario.air.country, index, ap);
+        let content = hostapd(scenario, index, ap);
         files.push(file(&format!("etc/airlane/hostapd{index}.conf"), content));
     }
     files.push(file("etc/airlane/vm.conf", conf));
@@ -73,7 +74,8 @@ fn file(path: &str, content: String) -> File {
 }
 
 /// hostapd takes the last of two lines with the same key, so the scenario's lines win.
-fn hostapd(country: &str, index: usize, ap: &AccessPoint) -> String {
+fn hostapd(scenario: &Scenario, index: usize, ap: &AccessPoint) -> String {
+    let country = &scenario.air.country;
     let mode = match ap.channel.band() {
         Band::Ghz2 => "g",
         Band::Ghz5 => "a",
@@ -87,16 +89,21 @@ fn hostapd(country: &str, index: usize, ap: &AccessPoint) -> String {
         format!("hw_mode={mode}"),
         format!("channel={}", ap.channel.number()),
     ];
+    if scenario.access_points_of(ap.network).count() > 1 {
+        lines.push(format!("bridge=br{}", ap.network));
+    }
     lines.extend(security::access_point(index, ap));
     lines.extend(ap.hostapd.iter().cloned());
     lines.join("\n") + "\n"
 }
 
 fn wpa_supplicant(country: &str, network: &AccessPoint, vm: &Vm) -> String {
+    let mut lines = security::station(network, vm);
+    lines.extend(vm.supplicant.iter().cloned());
     format!(
         "ctrl_interface=/run/wpa_supplicant\ncountry={country}\nnetwork={{\n\tssid=\"{}\"\n\t{}\n}}\n",
         network.ssid,
-        security::station(network, vm).join("\n\t")
+        lines.join("\n\t")
     )
 }
 
@@ -158,6 +165,42 @@ mod tests {
             open.contains("hw_mode=g\nchannel=6\n") && !open.contains("wpa"),
             "{open}"
         );
+    }
+
+    #[test]
+    fn access_points_of_one_ssid_share_a_bridge_and_a_subnet() {
+        let text = r#"
+            [[access_point]]
+            name = "west"
+            ssid = "corp"
+            channel = 36
+            passphrase = "a passphrase"
+            address = "192.168.1.1/24"
+            [[access_point]]
+            name = "east"
+            ssid = "corp"
+            channel = 44
+            [[vm]]
+            name = "it"
+            supplicant = ['bgscan="simple:5:-65:30"']
+        "#;
+        let scenario = Scenario::parse(Path::new("s.toml"), text).unwrap();
+        let files = access_points(&scenario);
+        let vm = content(&files, "etc/airlane/vm.conf");
+        assert!(
+            vm.contains("AP1_NETWORK=0\nAP1_ADDRESS=192.168.1.1/24\nAP1_LEASES=\"\"\n"),
+            "{vm}"
+        );
+        let east = content(&files, "etc/airlane/hostapd1.conf");
+        assert!(
+            east.contains("channel=44\nbridge=br0\n") && east.contains("a passphrase"),
+            "{east}"
+        );
+        let it = content(
+            &station(&scenario, &scenario.vms[0]),
+            "etc/airlane/wpa_supplicant.conf",
+        );
+        assert!(it.contains("\tbgscan=\"simple:5:-65:30\"\n}"), "{it}");
     }
 
     #[test]

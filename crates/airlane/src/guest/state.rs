@@ -147,6 +147,7 @@ impl View {
             "refused" => self.refused(event),
             "addressed" => self.addressed(event),
             "ap-up" => self.access_point_up(event),
+            "ap-down" => self.access_point_down(event),
             "station-joined" => self.station(event, true),
             "station-left" => self.station(event, false),
             "wrong-key" => note(&mut self.wrong_keys, event),
@@ -236,6 +237,13 @@ impl View {
             self.state = State::Serving;
         }
         new
+    }
+
+    /// One that has died tells of no station that it loses.
+    fn access_point_down(&mut self, event: &Event) -> bool {
+        let name = event.get("name");
+        self.stations.retain(|(ap, _)| ap != name);
+        self.access_points.remove(name).is_some()
     }
 
     fn station(&mut self, event: &Event, joined: bool) -> bool {
@@ -396,6 +404,21 @@ mod tests {
             (view.state, view.reason.as_deref()),
             (State::Failed, Some("no-card"))
         );
+    }
+
+    #[test]
+    fn an_access_point_that_dies_takes_its_stations_with_it() {
+        let view = view_after(&[
+            "event booted kernel=6.1",
+            "event ap-up name=corp bssid=02:00:00:00:01:01 ssid=corp",
+            "event station-joined ap=corp mac=02:00:00:00:00:01",
+            "event station-joined ap=home mac=02:00:00:00:00:02",
+            "event ap-down name=corp",
+        ]);
+        assert_eq!(view.state, State::Serving);
+        assert!(view.access_points.is_empty());
+        let left = ("home".to_owned(), "02:00:00:00:00:02".to_owned());
+        assert_eq!(view.stations.into_iter().collect::<Vec<_>>(), [left]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::report::Counters;
 use crate::control::{Names, SOCKET, Server};
-use crate::daemon::{Daemon, DaemonConfig, DaemonStatus, Site, VmCard};
+use crate::daemon::{Daemon, DaemonConfig, DaemonStatus, Placed, Site, VmCard};
 use crate::scenario::{self, ACCESS_POINT_VM, Scenario};
 use airlane_air::{AirConfig, PathLoss, Position};
 use airlane_iwl::{Model, microcode};
@@ -78,6 +78,11 @@ impl Cards {
     pub fn control(&self, scenario: &Scenario, folder: &Path) -> Result<Server> {
         let handle = Arc::clone(self.0.handle());
         Server::start(&folder.join(SOCKET), handle, names(scenario))
+    }
+
+    /// Puts the card, and with it all VMs, elsewhere.
+    pub fn place_card(&self, at: scenario::Position) -> Result<()> {
+        self.0.handle().place(Placed::Card, position(at))
     }
 
     /// How each of `count` VMs stands.

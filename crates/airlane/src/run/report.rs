@@ -43,6 +43,8 @@ pub struct Vm {
     pub pmf: Option<bool>,
     /// Who it is to its access point, in a network that asks.
     pub eap: Option<Eap>,
+    /// How strongly it hears its access point after the last check, in dBm, as its driver says.
+    pub signal_dbm: Option<i64>,
     /// Echo requests to its gateway.
     pub ping: Option<Ping>,
     /// Both ways, in Mb/s.
@@ -128,6 +130,7 @@ mod tests {
                 method: "TLS".to_owned(),
                 identity: "it".to_owned(),
             }),
+            signal_dbm: Some(-52),
             tcp_mbps: Some(Both { tx: 10.5, rx: 11.0 }),
             ..Vm::default()
         };

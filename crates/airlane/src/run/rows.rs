@@ -16,10 +16,10 @@ pub fn rows(scenario: &Scenario, members: &[Member], rates: &[Option<(f64, f64)>
 
 fn row(scenario: &Scenario, index: usize, member: &Member, rates: &[Option<(f64, f64)>]) -> Row {
     let vm = scenario.vms.get(index);
-    let names: Vec<&str> = scenario
-        .access_points
-        .iter()
-        .map(|ap| ap.ssid.as_str())
+    let numbered = scenario.access_points.iter().enumerate();
+    let names: Vec<&str> = numbered
+        .filter(|(index, ap)| ap.network == *index)
+        .map(|(_, ap)| ap.ssid.as_str())
         .collect();
     let network = vm
         .and_then(|vm| scenario.network_of(vm))

@@ -12,7 +12,7 @@ use super::stop::Stop;
 use crate::guest::agent::Heard;
 use crate::guest::line::Line;
 use crate::guest::state::State;
-use crate::scenario::Scenario;
+use crate::scenario::{Position, Scenario};
 use crate::setup::Setup;
 use anyhow::{Context, anyhow};
 use std::sync::mpsc::RecvTimeoutError;
@@ -35,6 +35,8 @@ pub struct Session<'a> {
     pub progress: Progress,
     pub(super) setup: &'a Setup,
     pub(super) cards: Option<Cards>,
+    /// Where the card stands now.
+    pub card_position: Position,
     pub(super) private: Private,
     pub(super) output: &'a Output,
     pub(super) sender: Sender,
@@ -57,6 +59,13 @@ impl Session<'_> {
             member.kill();
         }
         self.jobs.forget(number);
+    }
+
+    /// Puts the card, and with it all VMs, elsewhere.
+    pub fn place_card(&mut self, at: Position) -> Result<(), Stop> {
+        self.card_position = at;
+        let cards = self.cards.as_ref().context("there is no card")?;
+        Ok(cards.place_card(at)?)
     }
 
     /// Takes in what happens until `done` holds (true) or `deadline` has come (false).

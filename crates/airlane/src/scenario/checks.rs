@@ -1,7 +1,7 @@
 //! From a written check to what is checked: its kind, its keys, the VMs that it is made of.
 
 use super::error::{ScenarioError, Source};
-use super::{Check, CheckKind, Scenario, fields, raw};
+use super::{Check, CheckKind, Scenario, Walk, fields, raw};
 use toml::Spanned;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -54,23 +54,54 @@ fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<C
         "rekeyed" => CheckKind::Rekeyed {
             seconds: seconds(12)?,
         },
+        "roamed" => CheckKind::Roamed(walk(source, scenario, raw)?),
         "killed" => CheckKind::Killed {
             witness: witness(source, scenario, raw)?,
             seconds: seconds(12)?,
         },
         other => {
             let message = format!("there is no check `{other}`");
-            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, killed";
+            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, roamed, killed";
             return Err(source.error(&raw.kind.span(), message, remedy));
         }
     })
 }
 
-/// The VM that goes on while another one is killed.
+/// A walk of the card, made with one VM of a network with several access points.
+fn walk(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<Walk> {
+    let place = raw.kind.span();
+    let (Some(vm), Some(to)) = (&raw.vm, &raw.to) else {
+        let message = "a check `roamed` names the VM that roams and where the card walks to";
+        let remedy = "write vm = \"NAME\" and to = [30, 0]";
+        return Err(source.error(&place, message, remedy));
+    };
+    let moves = vm_named(source, scenario, vm)?;
+    let network = scenario.vms.get(moves).map_or(0, |vm| vm.joins);
+    if scenario.access_points_of(network).count() < 2 {
+        let message = format!("`{}` has nowhere to roam", vm.get_ref());
+        let remedy = "give its network a second access point of the same ssid";
+        return Err(source.error(&vm.span(), message, remedy));
+    }
+    Ok(Walk {
+        to: fields::position(source, to)?,
+        seconds: fields::within(source, "seconds", raw.seconds.as_ref(), 1..=600, 20)?,
+        max_gap: fields::within(source, "max_gap", raw.max_gap.as_ref(), 0.0..=60.0, 3.0)?,
+        witness: raw
+            .witness
+            .as_ref()
+            .map(|_| witness(source, scenario, raw))
+            .transpose()?,
+    })
+}
+
+/// The VM that goes on while something happens to the VM of the check.
 fn witness(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<usize> {
     let place = raw.kind.span();
     let (Some(witness), Some(victim)) = (&raw.witness, &raw.vm) else {
-        let message = "a check `killed` names the VM that is killed and one that is not";
+        let message = format!(
+            "a check `{}` names the VM that it happens to and one that goes on",
+            raw.kind.get_ref()
+        );
         return Err(source.error(
             &place,
             message,
@@ -78,7 +109,7 @@ fn witness(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<usiz
         ));
     };
     if witness.get_ref() == victim.get_ref() {
-        let message = format!("`{}` cannot witness its own end", witness.get_ref());
+        let message = format!("`{}` cannot be its own witness", witness.get_ref());
         return Err(source.error(&witness.span(), message, "name another VM"));
     }
     vm_named(source, scenario, witness)
@@ -108,6 +139,7 @@ fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Resu
         CheckKind::Throughput { .. } => &["seconds", "udp_mbps", "min_mbps"],
         CheckKind::Steady { .. } => &["seconds", "min_percent"],
         CheckKind::Rekeyed { .. } => &["seconds"],
+        CheckKind::Roamed(_) => &["to", "seconds", "max_gap", "witness"],
         CheckKind::Killed { .. } => &["seconds", "witness"],
     };
     let written = [
@@ -117,6 +149,8 @@ fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Resu
         ("min_mbps", raw.min_mbps.as_ref().map(Spanned::span)),
         ("min_percent", raw.min_percent.as_ref().map(Spanned::span)),
         ("witness", raw.witness.as_ref().map(Spanned::span)),
+        ("to", raw.to.as_ref().map(Spanned::span)),
+        ("max_gap", raw.max_gap.as_ref().map(Spanned::span)),
     ];
     for (key, span) in written {
         if let (Some(span), false) = (span, used.contains(&key)) {
@@ -137,10 +171,7 @@ fn allowed(
     vm: usize,
 ) -> Result<()> {
     let external = |vm: usize| scenario.vms.get(vm).is_some_and(|vm| vm.external);
-    let witness = match kind {
-        CheckKind::Killed { witness, .. } => Some(*witness),
-        _ => None,
-    };
+    let witness = kind.witness();
     let place = raw
         .vm
         .as_ref()

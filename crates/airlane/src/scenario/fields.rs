@@ -200,6 +200,25 @@ pub fn hostapd_line(source: Source, value: &Spanned<String>) -> Result<String> {
     }
 }
 
+/// A line of a network's block in wpa_supplicant.conf: `key=value`, and not one that airlane writes.
+pub fn supplicant_line(source: Source, value: &Spanned<String>) -> Result<String> {
+    const OURS: [&str; 3] = ["ssid", "psk", "key_mgmt"];
+    let text = value.get_ref();
+    let error = |message: String, remedy| Err(source.error(&value.span(), message, remedy));
+    let plain = !text.contains(|c: char| c.is_control() || c == '{' || c == '}');
+    match text.split_once('=') {
+        Some((key, _)) if OURS.contains(&key) => error(
+            format!("the supplicant line `{text}` sets what airlane sets itself"),
+            "remove the line; `join` and `passphrase` are keys of the VM",
+        ),
+        Some((key, _)) if !key.is_empty() && plain => Ok(text.clone()),
+        _ => error(
+            format!("{text:?} is not a line of a network in wpa_supplicant.conf"),
+            "write one key=value per entry, as in 'bgscan=\"simple:10:-65:60\"'",
+        ),
+    }
+}
+
 /// Refuses `value` when `taken` says that someone has it.
 pub fn unique<T: PartialEq + Display>(
     source: Source,

@@ -4,6 +4,7 @@
 mod checks;
 mod error;
 mod fields;
+mod network;
 mod raw;
 mod security;
 #[cfg(test)]
@@ -103,7 +104,9 @@ pub struct AccessPoint {
     pub passphrase: Option<String>,
     /// Passwords by identity, of a network that asks for one.
     pub users: BTreeMap<String, String>,
-    /// Its own address, and its subnet.
+    /// Index of the first access point of its network: of those with its SSID.
+    pub network: usize,
+    /// The network's gateway, and its subnet.
     pub subnet: Subnet,
     /// Metres.
     pub position: Position,
@@ -118,7 +121,7 @@ pub struct Vm {
     pub name: String,
     /// Its virtual MAC address.
     pub mac: MacAddr,
-    /// Index into [`Scenario::access_points`]: the network that it joins.
+    /// Index into [`Scenario::access_points`]: the first of the network that it joins.
     pub joins: usize,
     /// What it believes the passphrase to be.
     pub passphrase: Option<String>,
@@ -126,6 +129,8 @@ pub struct Vm {
     pub eap: Option<Eap>,
     /// Its driver leaves no encryption to the card.
     pub swcrypto: bool,
+    /// Further lines for the network's block in wpa_supplicant.conf.
+    pub supplicant: Vec<String>,
     /// MiB.
     pub memory: u64,
     /// Its own kernel, instead of the run's.
@@ -180,6 +185,8 @@ pub enum CheckKind {
         /// Length of the transfer.
         seconds: u64,
     },
+    /// The card walks while the VM's echo requests go on; its supplicant moves it to another access point.
+    Roamed(Walk),
     /// It is killed in mid-transfer; `witness`' transfer goes on; a new VM takes its place.
     Killed {
         /// Index into [`Scenario::vms`].
@@ -187,6 +194,19 @@ pub enum CheckKind {
         /// Length of the transfer.
         seconds: u64,
     },
+}
+
+/// How the card walks in a check [`CheckKind::Roamed`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walk {
+    /// Where it ends; it begins where the card stands.
+    pub to: Position,
+    /// How long it takes.
+    pub seconds: u64,
+    /// The longest time without an answer, in seconds.
+    pub max_gap: f64,
+    /// Index into [`Scenario::vms`]: a VM that must not notice.
+    pub witness: Option<usize>,
 }
 
 impl CheckKind {
@@ -200,7 +220,19 @@ impl CheckKind {
             Self::Throughput { .. } => "throughput",
             Self::Steady { .. } => "steady",
             Self::Rekeyed { .. } => "rekeyed",
+            Self::Roamed(_) => "roamed",
             Self::Killed { .. } => "killed",
+        }
+    }
+}
+
+impl CheckKind {
+    /// The VM that must not notice what happens.
+    pub const fn witness(&self) -> Option<usize> {
+        match self {
+            Self::Killed { witness, .. } => Some(*witness),
+            Self::Roamed(walk) => walk.witness,
+            _ => None,
         }
     }
 }
@@ -222,9 +254,22 @@ impl Scenario {
         validate::scenario(source, raw)
     }
 
-    /// The access point that `vm` joins.
+    /// The first access point of the network that `vm` joins.
     pub fn network_of(&self, vm: &Vm) -> Option<&AccessPoint> {
         self.access_points.get(vm.joins)
+    }
+
+    /// The access point of `vm`'s network with this BSSID, else the network's first.
+    pub fn access_point_of(&self, vm: &Vm, bssid: Option<&str>) -> Option<&AccessPoint> {
+        let mut points = self.access_points_of(vm.joins);
+        let seen = points.find(|ap| bssid == Some(ap.bssid.to_string().as_str()));
+        seen.or_else(|| self.network_of(vm))
+    }
+
+    /// All access points of a network, by the index of its first.
+    pub fn access_points_of(&self, network: usize) -> impl Iterator<Item = &AccessPoint> {
+        let points = self.access_points.iter();
+        points.filter(move |ap| ap.network == network)
     }
 
     /// True when the scenario wants this VM to be refused.

@@ -62,7 +62,7 @@ pub struct AccessPoint {
     pub security: Option<Spanned<String>>,
     pub passphrase: Option<Spanned<String>>,
     pub users: Option<Spanned<BTreeMap<String, String>>>,
-    pub address: Spanned<String>,
+    pub address: Option<Spanned<String>>,
     pub position: Option<Spanned<Vec<f64>>>,
     #[serde(default)]
     pub hostapd: Vec<Spanned<String>>,
@@ -81,6 +81,8 @@ pub struct Vm {
     pub swcrypto: bool,
     pub memory: Option<Spanned<u64>>,
     pub kernel: Option<String>,
+    #[serde(default)]
+    pub supplicant: Vec<Spanned<String>>,
     #[serde(default)]
     pub external: bool,
 }
@@ -108,4 +110,6 @@ pub struct Check {
     pub min_mbps: Option<Spanned<f64>>,
     pub min_percent: Option<Spanned<f64>>,
     pub witness: Option<Spanned<String>>,
+    pub to: Option<Spanned<Vec<f64>>>,
+    pub max_gap: Option<Spanned<f64>>,
 }

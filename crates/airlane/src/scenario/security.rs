@@ -103,10 +103,22 @@ impl EapMethod {
 }
 
 /// What is written for an access point: its kind, its passphrase, its users.
+#[derive(Debug, PartialEq, Eq)]
 pub struct Secrets {
     pub security: Security,
     pub passphrase: Option<String>,
     pub users: BTreeMap<String, String>,
+}
+
+impl Secrets {
+    /// Those of an access point that was read before.
+    pub fn of(ap: &AccessPoint) -> Self {
+        Self {
+            security: ap.security,
+            passphrase: ap.passphrase.clone(),
+            users: ap.users.clone(),
+        }
+    }
 }
 
 /// Checks the keys that belong together in an access point.

@@ -399,7 +399,7 @@ fn a_reference_to_nothing_is_refused() {
     refused(
         "witness = \"it\"",
         "witness = \"user\"",
-        "cannot witness its own end",
+        "cannot be its own witness",
         "another VM",
     );
 }
@@ -425,8 +425,50 @@ fn a_check_of_no_kind_or_with_stray_keys_is_refused() {
         "remove the key",
     );
     let (line, text) = with_line("witness = \"it\"", "");
-    refused_at(&text, line - 2, "names the VM that is killed", "witness");
+    refused_at(
+        &text,
+        line - 2,
+        "names the VM that it happens to",
+        "witness",
+    );
 }
+
+#[test]
+fn a_bad_supplicant_line_is_refused() {
+    let line = "passphrase = \"a wrong one\"";
+    let with = |value: &str| format!("supplicant = ['{value}']");
+    refused(
+        line,
+        &with("psk=x"),
+        "sets what airlane sets",
+        "remove the line",
+    );
+    for bad in ["bgscan", "=x", "a=b}"] {
+        refused(line, &with(bad), "not a line of a network", "key=value");
+    }
+}
+
+#[test]
+fn a_walk_needs_a_vm_a_goal_and_a_network_of_two_access_points() {
+    let roamed = |keys: &str| {
+        let text = format!("{VALID}\n[[check]]\nkind = \"roamed\"\n{keys}");
+        (VALID.lines().count() + 3, text)
+    };
+    let (line, text) = roamed("vm = \"it\"");
+    refused_at(&text, line, "where the card walks to", "to = [");
+    let (line, text) = roamed("vm = \"it\"\nto = [30, 0]");
+    refused_at(&text, line + 1, "nowhere to roam", "a second access point");
+    let text = text.replacen("[[vm]]", SECOND, 1);
+    let scenario = parse(&text).unwrap();
+    let walk = scenario.checks.iter().find_map(|check| match &check.kind {
+        CheckKind::Roamed(walk) => Some(walk.clone()),
+        _ => None,
+    });
+    let walk = walk.expect("a walk");
+    assert_eq!((walk.to, walk.seconds), (Position([30.0, 0.0, 0.0]), 20));
+}
+
+const SECOND: &str = "[[access_point]]\nname = \"east\"\nssid = \"corp\"\nchannel = 44\n\n[[vm]]";
 
 #[test]
 fn a_check_made_twice_of_one_vm_is_refused() {

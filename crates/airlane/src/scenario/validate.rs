@@ -3,7 +3,7 @@
 use super::error::{ScenarioError, Source};
 use super::{
     ACCESS_POINT_VM, AccessPoint, Air, Card, MAX_ACCESS_POINTS, Position, RunSettings, Scenario,
-    Vm, checks, fields, raw, security,
+    Vm, checks, fields, network, raw, security,
 };
 use airlane_lane::MAX_VMS;
 use airlane_wlan::MacAddr;
@@ -124,14 +124,16 @@ fn access_point(
     let names = others.iter().map(|other| other.name.clone());
     fields::unique(source, "name", &name, &raw.name.span(), names)?;
     let ssid = raw.ssid.as_ref().map(|value| fields::ssid(source, value));
-    let secrets = security::of_access_point(source, raw)?;
+    let ssid = ssid.transpose()?.unwrap_or_else(|| name.clone());
+    let network = network::of(source, scenario, raw, &ssid)?;
     let hostapd = raw
         .hostapd
         .iter()
         .map(|line| fields::hostapd_line(source, line));
     Ok(AccessPoint {
-        ssid: ssid.transpose()?.unwrap_or_else(|| name.clone()),
+        ssid,
         name,
+        network: network.first,
         bssid: address(
             source,
             scenario,
@@ -140,10 +142,10 @@ fn access_point(
             default_mac(1, others.len()),
         )?,
         channel: fields::channel(source, &raw.channel)?,
-        security: secrets.security,
-        passphrase: secrets.passphrase,
-        users: secrets.users,
-        subnet: subnet(source, scenario, &raw.address)?,
+        security: network.secrets.security,
+        passphrase: network.secrets.passphrase,
+        users: network.secrets.users,
+        subnet: network.subnet,
         position: position(source, raw.position.as_ref(), Position([5.0, 0.0, 0.0]))?,
         hostapd: hostapd.collect::<Result<_>>()?,
     })
@@ -172,26 +174,6 @@ fn address(
     Ok(address)
 }
 
-fn subnet(source: Source, scenario: &Scenario, raw: &Spanned<String>) -> Result<super::Subnet> {
-    let subnet = fields::subnet(source, raw)?;
-    let clash = scenario
-        .access_points
-        .iter()
-        .find(|other| other.subnet.overlaps(subnet));
-    let Some(other) = clash else {
-        return Ok(subnet);
-    };
-    let message = format!(
-        "{subnet} overlaps the subnet {} of `{}`",
-        other.subnet, other.name
-    );
-    Err(source.error(
-        &raw.span(),
-        message,
-        "give each access point its own subnet",
-    ))
-}
-
 fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<Vm> {
     let raw = entry.get_ref();
     let name = fields::name(source, &raw.name)?;
@@ -212,6 +194,8 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
     let network = scenario.access_points.get(joins);
     let eap = security::of_vm(source, network, entry, &name)?;
     let network = network.and_then(|ap| ap.passphrase.clone());
+    let supplicant = raw.supplicant.iter();
+    let supplicant = supplicant.map(|line| fields::supplicant_line(source, line));
     Ok(Vm {
         mac: address(
             source,
@@ -225,13 +209,14 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
         passphrase: own.transpose()?.or(network),
         eap,
         swcrypto: raw.swcrypto,
+        supplicant: supplicant.collect::<Result<_>>()?,
         memory: fields::within(source, "memory", raw.memory.as_ref(), 128..=16_384, 256)?,
         kernel: raw.kernel.clone(),
         external: raw.external,
     })
 }
 
-/// Which network a VM joins; with one network it need not be written.
+/// The first access point of the network that a VM joins; with one network it need not be written.
 fn joins(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<usize> {
     let names: Vec<&str> = scenario
         .access_points
@@ -239,15 +224,16 @@ fn joins(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Resul
         .map(|ap| ap.name.as_str())
         .collect();
     let remedy = format!("write join = \"NAME\" with one of: {}", names.join(", "));
+    let mut access_points = scenario.access_points.iter();
     match &entry.get_ref().join {
-        Some(value) => names
-            .iter()
-            .position(|name| name == value.get_ref())
+        Some(value) => access_points
+            .find(|ap| ap.name == *value.get_ref())
+            .map(|ap| ap.network)
             .ok_or_else(|| {
                 let message = format!("there is no access point `{}`", value.get_ref());
                 source.error(&value.span(), message, remedy)
             }),
-        None if names.len() == 1 => Ok(0),
+        None if access_points.all(|ap| ap.network == 0) => Ok(0),
         None => Err(source.error(
             &entry.span(),
             "the VM does not say which network it joins",

@@ -254,6 +254,8 @@ impl Vm {
         assert_eq!(self.driver.set_key(0, 0, None, bss.key), 1);
         assert_eq!(self.driver.set_key(0, 1, Some(1), bss.group_key), 1);
         self.bss = Some(bss.clone());
+        // Another access point counts its packets from one.
+        self.heard_number.clear();
     }
 
     /// The answer of this subtype, if it has come.

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use airlane::daemon::radio::Radio;
 use airlane_lane::{MAX_VMS, VmId};
 use airlane_vmm::{FromHwsim, ToHwsim};
-use airlane_wlan::{Event, Micros, Request};
+use airlane_wlan::{Dbm, Event, Micros, Request};
 
 /// Something that was told: when, to whom, and a digest of what.
 pub type Told = (Micros, Whom, u64);
@@ -31,6 +31,8 @@ pub struct World {
     pub forgetful: bool,
     /// Grows with everything that is asked or told.
     pub activity: u64,
+    /// How strongly each VM has heard its last frame.
+    pub signals: [Option<Dbm>; MAX_VMS],
     for_vms: [VecDeque<Event>; MAX_VMS],
     for_access_points: VecDeque<(usize, ToHwsim)>,
 }
@@ -44,6 +46,7 @@ impl World {
             log: Vec::new(),
             forgetful: false,
             activity: 0,
+            signals: [None; MAX_VMS],
             for_vms: Default::default(),
             for_access_points: VecDeque::new(),
         }
@@ -74,6 +77,7 @@ impl World {
                         received.at <= self.now,
                         "nothing is heard before it is sent"
                     );
+                    self.signals[vm.index()] = Some(received.signal);
                     &received.frame
                 }
                 _ => &[],

@@ -38,7 +38,8 @@ fn contradictions(session: &Session, number: usize) -> Vec<String> {
     let (Some(vm), Some(member)) = (vm, session.members.get(number)) else {
         return vec!["no such VM".to_owned()];
     };
-    let Some(network) = scenario.network_of(vm) else {
+    let bssid = member.view.bssid.as_deref();
+    let Some(network) = scenario.access_point_of(vm, bssid) else {
         return vec!["no such network".to_owned()];
     };
     let (mac, bssid, view) = (vm.mac.to_string(), network.bssid.to_string(), &member.view);

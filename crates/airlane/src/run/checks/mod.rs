@@ -2,6 +2,7 @@
 
 mod associated;
 mod console;
+mod echo;
 mod iperf;
 mod isolated;
 mod killed;
@@ -9,7 +10,9 @@ mod peers;
 mod ping;
 mod refused;
 mod rekeyed;
+mod roamed;
 mod secrets;
+mod signal;
 mod steady;
 mod throughput;
 
@@ -18,6 +21,7 @@ pub use console::check as consoles;
 use super::report::{self, Both, Ping};
 use super::session::Session;
 use super::stop::Stop;
+use crate::guest::state::State;
 use crate::scenario::{Check, CheckKind, Scenario};
 
 /// What has been found so far.
@@ -42,6 +46,8 @@ pub struct Measured {
     pub tcp: Option<Both>,
     /// Mb/s.
     pub udp: Option<Both>,
+    /// dBm.
+    pub signal: Option<i64>,
 }
 
 impl Measured {
@@ -159,8 +165,27 @@ pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
         findings,
         &of(|kind| matches!(kind, CheckKind::Rekeyed { .. })),
     )?;
+    for check in of(|kind| matches!(kind, CheckKind::Roamed(_))) {
+        roamed::check(session, findings, check)?;
+    }
     for check in of(|kind| matches!(kind, CheckKind::Killed { .. })) {
         killed::check(session, findings, check)?;
+    }
+    signals(session, findings)
+}
+
+/// How each VM hears its access point in the end.
+fn signals(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
+    let joined = |vm: &usize| {
+        let external = session.scenario.vms.get(*vm).is_some_and(|vm| vm.external);
+        !external && session.state(*vm) == State::Addressed
+    };
+    let vms: Vec<usize> = (0..session.scenario.vms.len()).filter(joined).collect();
+    let signals = signal::look(session, &vms)?;
+    for (vm, signal) in vms.into_iter().zip(signals) {
+        if let Some(measured) = findings.measured(vm) {
+            measured.signal = signal;
+        }
     }
     Ok(())
 }
