@@ -10,6 +10,7 @@ use airlane::control::{Names, SOCKET, Server};
 use airlane::daemon::{Daemon, DaemonConfig, VmCard};
 use airlane_air::{AirConfig, Position};
 use airlane_iwl::Model;
+use airlane_nic::AddressPolicy;
 use airlane_wlan::{Dbm, MacAddr};
 use serde_json::{Value, json};
 
@@ -34,6 +35,8 @@ impl World {
                 name: "it".to_owned(),
                 model: Model::default(),
                 address: ADDRESS,
+                address_policy: AddressPolicy::default(),
+                weight: 1,
             }],
             access_point_vms: Vec::new(),
         })

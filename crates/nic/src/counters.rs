@@ -51,6 +51,8 @@ pub struct VmCounters {
     pub failed: u64,
     /// Dropped before the air, by reason in the order of [`DropReason::ALL`].
     pub dropped: [u64; DropReason::ALL.len()],
+    /// Configurations refused, since the address was not the VM's to bear.
+    pub addresses_refused: u64,
     /// Frames that wait or are on the air now.
     pub queued: u64,
     /// Attempts beyond the first.

@@ -62,9 +62,8 @@ impl Nic {
         configuration: Configuration,
         air: &mut M,
     ) -> Result<Reply, Refusal> {
-        let address = configuration.address;
-        let owner = self.addresses.get(&address);
-        if address.is_group() || owner.is_some_and(|&owner| owner != vm) {
+        if !self.may_bear(vm, configuration.address) {
+            self.count(vm, |counters| counters.addresses_refused += 1);
             return Err(Refusal::AddressTaken);
         }
         if configuration.forget_stations {
@@ -75,6 +74,17 @@ impl Nic {
         }
         self.refresh_filter(air);
         Ok(Reply::Ok)
+    }
+
+    /// True when the address is one that this VM may have and that nobody else has.
+    fn may_bear(&self, vm: VmId, address: MacAddr) -> bool {
+        let owner = self.addresses.get(&address);
+        let taken = owner.is_some_and(|&owner| owner != vm);
+        let of_access_point = || {
+            let mut peers = self.active().filter_map(|(_, vmac)| vmac.bssid());
+            peers.any(|bssid| bssid == address)
+        };
+        !address.is_group() && !taken && self.assignments.allow(vm, address) && !of_access_point()
     }
 
     fn scan(&mut self, vm: VmId, request: airlane_wlan::ScanRequest) -> Result<Reply, Refusal> {

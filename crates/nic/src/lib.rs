@@ -17,6 +17,7 @@ mod dwrr;
 mod execute;
 mod flights;
 mod homes;
+mod identity;
 mod keys;
 mod medium;
 mod nic;
@@ -32,5 +33,6 @@ mod vmac;
 
 pub use counters::{Counters, DropReason, VmCounters};
 pub use dwrr::MAX_WEIGHT;
+pub use identity::AddressPolicy;
 pub use medium::Medium;
 pub use nic::{HomeView, Nic, NicConfig, VmacView};

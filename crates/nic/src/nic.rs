@@ -12,6 +12,7 @@ use crate::counters::{Counters, DropReason, VmCounters};
 use crate::dwrr::{Dwrr, MAX_WEIGHT};
 use crate::flights::{Cargo, Flights};
 use crate::homes::find;
+use crate::identity::{AddressPolicy, Assignments};
 use crate::keys::KeyTable;
 use crate::medium::Medium;
 use crate::receive::Heard;
@@ -97,6 +98,7 @@ pub struct Nic {
     pub(crate) addresses: BTreeMap<MacAddr, VmId>,
     /// vMACs that receive everything.
     pub(crate) promiscuous: usize,
+    pub(crate) assignments: Assignments,
     pub(crate) keys: KeyTable,
     pub(crate) tx_pool: BufferPool,
     pub(crate) rx_pool: BufferPool,
@@ -126,6 +128,7 @@ impl Nic {
             vmacs: Default::default(),
             addresses: BTreeMap::new(),
             promiscuous: 0,
+            assignments: Assignments::default(),
             keys: KeyTable::default(),
             tx_pool: BufferPool::new(config.tx_buffers),
             rx_pool: BufferPool::new(config.rx_buffers),
@@ -288,6 +291,12 @@ impl Nic {
     /// The sleep schedule of the radio. An emulated radio hears what comes while it sleeps.
     pub fn power_save(&self) -> PowerSave {
         self.power
+    }
+
+    /// Gives a VM an address that is nobody else's from now on, whether the VM is up or not. Without one, a VM may
+    /// bear what nobody else has.
+    pub fn assign(&mut self, vm: VmId, address: MacAddr, policy: AddressPolicy) {
+        self.assignments.assign(vm, address, policy);
     }
 
     /// Sets a VM's share of the airtime, on its channel and among channels, relative to the others'; 1 is the

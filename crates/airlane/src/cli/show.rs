@@ -91,6 +91,7 @@ fn text(show: &Show) -> String {
         "{}: {:.0} s, radio on channel {channel}\n",
         show.run, show.seconds
     );
+    text.push_str(&channels(show));
     for row in &rows {
         let line: Vec<String> = row
             .iter()
@@ -101,6 +102,23 @@ fn text(show: &Show) -> String {
         text.push('\n');
     }
     text
+}
+
+/// How the radio divides its time, when it has to.
+fn channels(show: &Show) -> String {
+    let channels = &show.radio.channels;
+    if channels.len() < 2 {
+        return String::new();
+    }
+    let line = |(channel, facts): (&String, &std::collections::BTreeMap<String, u64>)| {
+        let fact = |name: &str| facts.get(name).copied().unwrap_or(0);
+        let (share, seconds) = (fact("share_thousandths") / 10, fact("time_us") / 1_000_000);
+        let (heard, missed) = (fact("beacons_heard"), fact("beacons_missed"));
+        format!(
+            "channel {channel}: {share} %, {seconds} s so far, {heard} beacons heard, {missed} missed\n"
+        )
+    };
+    channels.iter().map(line).collect()
 }
 
 fn cells(vm: &Vm) -> [String; 12] {

@@ -7,7 +7,7 @@ use airlane_wlan::{Channel, MacAddr, Micros, Rate, TxStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::daemon::journal::{Notice, What};
-use crate::daemon::{DaemonStatus, VmacStatus};
+use crate::daemon::{DaemonStatus, RadioStatus, VmacStatus};
 
 /// Names of what the daemon knows by number and address.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +38,9 @@ pub struct Show {
 pub struct Radio {
     /// The channel that it is tuned to now, such as `36` or `36+` (40 MHz, upwards).
     pub channel: Option<String>,
+    /// How its time is divided among the channels of its VMs' networks, by channel.
+    #[serde(default)]
+    pub channels: BTreeMap<String, BTreeMap<String, u64>>,
     /// Counters of air, host driver and NIC.
     pub counters: BTreeMap<String, u64>,
 }
@@ -125,6 +128,7 @@ impl Names {
             seconds: seconds(status.radio.at),
             radio: Radio {
                 channel: status.radio.channel.map(channel_name),
+                channels: by_channel(&status.radio),
                 counters: status.radio.counters.clone(),
             },
             vms: numbered
@@ -248,6 +252,14 @@ fn drop_reason(status: TxStatus) -> &'static str {
         TxStatus::Malformed => "malformed",
         TxStatus::Success | TxStatus::NoAck | TxStatus::Flushed => "sent",
     }
+}
+
+/// What is known of each home channel, by the channel's name.
+pub fn by_channel(radio: &RadioStatus) -> BTreeMap<String, BTreeMap<String, u64>> {
+    let channels = radio.channels.iter();
+    channels
+        .map(|(channel, facts)| (channel_name(*channel), facts.clone()))
+        .collect()
 }
 
 /// The number alone, with the side on which a 40 MHz channel goes on.

@@ -7,7 +7,7 @@ mod answer;
 pub mod client;
 mod server;
 
-pub use answer::{Event, Names, Radio, Show, Vm};
+pub use answer::{Event, Names, Radio, Show, Vm, by_channel};
 pub use server::Server;
 
 use serde::{Deserialize, Serialize};

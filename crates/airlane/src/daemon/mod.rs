@@ -23,6 +23,7 @@ use airlane_air::{AirConfig, Position, RadioConfig};
 use airlane_iwl::{Identity, Model};
 use airlane_lane::VmId;
 use airlane_lane::ring::{Wake, ring};
+use airlane_nic::AddressPolicy;
 use airlane_vmm::{EventFd, EventWake, HwsimServer, serve_hwsim};
 use airlane_wlan::{Dbm, MacAddr};
 use anyhow::Context;
@@ -69,6 +70,10 @@ pub struct VmCard {
     pub model: Model,
     /// Its address, as its EEPROM says.
     pub address: MacAddr,
+    /// Whether its driver may set another.
+    pub address_policy: AddressPolicy,
+    /// Its share of the airtime, relative to the others'; 1 is the usual.
+    pub weight: u16,
 }
 
 /// A running daemon. Dropping it stops it.
@@ -116,6 +121,10 @@ impl Daemon {
         };
         let sites = AccessPoints::new(config.access_point_vms.clone());
         let mut radio = Radio::new(config.air, card, sites);
+        for (vm, card) in VmId::all().zip(&config.cards) {
+            radio.assign(vm, card.address, card.address_policy);
+            radio.set_weight(vm, card.weight);
+        }
         radio.air_mut().set_tap(Box::new(Taps::new(joining)));
         if let Some(path) = &config.capture {
             let tapped = daemon.handle.capture(None)?;

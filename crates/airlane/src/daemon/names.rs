@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use airlane_air::AirCounters;
 use airlane_host::HostCounters;
-use airlane_nic::{DropReason, VmCounters};
+use airlane_nic::{DropReason, HomeView, VmCounters};
 
 type Named = Vec<(&'static str, u64)>;
 
@@ -63,7 +63,7 @@ pub fn transport(counters: &airlane_vmm::Counters) -> Named {
 pub fn vmac(counters: &VmCounters) -> BTreeMap<String, u64> {
     let mut named = named!(counters;
         offered, sent, sent_bytes, failed, queued, retries, received, received_bytes, decrypted,
-        undecryptable,
+        undecryptable, addresses_refused,
     );
     named.push(("airtime_us", counters.airtime.0));
     let named = named
@@ -76,6 +76,17 @@ pub fn vmac(counters: &VmCounters) -> BTreeMap<String, u64> {
         )
     });
     named.chain(drops).collect()
+}
+
+/// What is known of a home channel.
+pub fn home(home: &HomeView) -> BTreeMap<String, u64> {
+    let named = named!(home; visits, beacons_heard, beacons_missed);
+    let named = named
+        .into_iter()
+        .chain([("share_thousandths", home.share), ("time_us", home.time.0)]);
+    named
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 fn drop_name(reason: DropReason) -> &'static str {

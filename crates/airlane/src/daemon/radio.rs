@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use airlane_air::{Air, AirConfig, Position, RadioConfig, RadioId};
 use airlane_host::Host;
 use airlane_lane::VmId;
-use airlane_nic::Nic;
+use airlane_nic::{AddressPolicy, Nic};
 use airlane_vmm::{FromHwsim, ToHwsim};
-use airlane_wlan::{Event, Micros, Request};
+use airlane_wlan::{Event, MacAddr, Micros, Request};
 
 use super::access_points::AccessPoints;
 use super::built_in::{BuiltIn, BuiltIns};
@@ -58,6 +58,11 @@ impl Radio {
             now: Micros(0),
             to_hwsim: VecDeque::new(),
         }
+    }
+
+    /// Gives a VM its address, which is nobody else's from now on.
+    pub fn assign(&mut self, vm: VmId, address: MacAddr, policy: AddressPolicy) {
+        self.nic.assign(vm, address, policy);
     }
 
     /// Sets a VM's share of the airtime; 1 is the usual.

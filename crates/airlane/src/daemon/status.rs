@@ -33,6 +33,8 @@ pub struct RadioStatus {
     pub at: Micros,
     /// Where the radio is tuned to.
     pub channel: Option<Channel>,
+    /// How its time is divided: what is known of each channel that has been a home, by name.
+    pub channels: Vec<(Channel, BTreeMap<String, u64>)>,
     /// vMACs by VM-ID, those that exist.
     pub vmacs: BTreeMap<usize, VmacStatus>,
     /// Counters of air, host and NIC, by name.
@@ -89,6 +91,11 @@ impl RadioStatus {
         Self {
             at,
             channel: radio.nic().channel(),
+            channels: radio
+                .nic()
+                .homes(at)
+                .map(|home| (home.channel, names::home(&home)))
+                .collect(),
             vmacs,
             counters,
         }

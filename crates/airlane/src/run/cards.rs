@@ -2,11 +2,13 @@
 //! in the report's.
 
 use super::report::Counters;
+use crate::control::by_channel;
 use crate::control::{Names, SOCKET, Server};
 use crate::daemon::{Daemon, DaemonConfig, DaemonStatus, Placed, Site, VmCard};
 use crate::scenario::{self, ACCESS_POINT_VM, Scenario};
 use airlane_air::{AirConfig, PathLoss, Position};
 use airlane_iwl::{Model, microcode};
+use airlane_nic::AddressPolicy;
 use airlane_wlan::Dbm;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -38,6 +40,8 @@ impl Cards {
             name: vm.name.clone(),
             model: model(),
             address: vm.mac,
+            address_policy: policy(vm),
+            weight: vm.weight,
         };
         let positions = scenario
             .access_points
@@ -128,6 +132,14 @@ fn names(scenario: &Scenario) -> Names {
     }
 }
 
+fn policy(vm: &scenario::Vm) -> AddressPolicy {
+    if vm.change_mac {
+        AddressPolicy::Free
+    } else {
+        AddressPolicy::Fixed
+    }
+}
+
 fn air(air: &scenario::Air) -> AirConfig {
     let default = AirConfig::default();
     let loss = |exponent| PathLoss::LogDistance {
@@ -164,8 +176,10 @@ fn lane(status: &DaemonStatus, index: usize) -> Lane {
 fn counters(status: DaemonStatus, scenario: &Scenario) -> Counters {
     let name = |index: usize| scenario.vms.get(index).map(|vm| vm.name.clone());
     let cards = status.cards.into_iter().enumerate();
+    let channels = by_channel(&status.radio);
     let vmacs = status.radio.vmacs.into_iter();
     Counters {
+        channels,
         radio: status.radio.counters,
         cards: cards
             .filter_map(|(index, counts)| Some((name(index)?, counts)))

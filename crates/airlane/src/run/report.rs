@@ -105,6 +105,8 @@ pub struct Counters {
     pub cards: BTreeMap<String, Counts>,
     /// Of each VM's virtual MAC, by VM.
     pub vmacs: BTreeMap<String, Counts>,
+    /// Of each channel on which VMs have networks, by channel.
+    pub channels: BTreeMap<String, Counts>,
 }
 
 #[cfg(test)]

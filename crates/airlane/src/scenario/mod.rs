@@ -1,6 +1,7 @@
 //! What is run: air, access points, card, virtual machines, checks. One TOML file, read and checked
 //! as a whole before anything starts. Every key is described in `docs/scenario.md`.
 
+mod address;
 mod checks;
 mod error;
 mod fields;
@@ -79,6 +80,8 @@ pub struct Air {
 pub struct Card {
     /// Intel's name for it, such as `5300`.
     pub model: String,
+    /// Its own address, which one VM may have.
+    pub mac: MacAddr,
     /// Metres.
     pub position: Position,
 }
@@ -121,6 +124,10 @@ pub struct Vm {
     pub name: String,
     /// Its virtual MAC address.
     pub mac: MacAddr,
+    /// Its driver may set another address.
+    pub change_mac: bool,
+    /// Its share of the airtime, relative to the other VMs'.
+    pub weight: u16,
     /// Index into [`Scenario::access_points`]: the first of the network that it joins.
     pub joins: usize,
     /// What it believes the passphrase to be.

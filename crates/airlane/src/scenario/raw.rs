@@ -48,6 +48,7 @@ pub struct Air {
 #[serde(deny_unknown_fields)]
 pub struct Card {
     pub model: Option<Spanned<String>>,
+    pub mac: Option<Spanned<String>>,
     pub position: Option<Spanned<Vec<f64>>>,
 }
 
@@ -74,6 +75,9 @@ pub struct AccessPoint {
 pub struct Vm {
     pub name: Spanned<String>,
     pub mac: Option<Spanned<String>>,
+    #[serde(default)]
+    pub change_mac: bool,
+    pub weight: Option<Spanned<u16>>,
     pub join: Option<Spanned<String>>,
     pub passphrase: Option<Spanned<String>>,
     pub eap: Option<Spanned<Eap>>,

@@ -277,6 +277,40 @@ fn a_bad_address_is_refused() {
 }
 
 #[test]
+fn an_address_may_be_derived_drawn_or_the_cards() {
+    let mac = |text: &str| {
+        let written = "mac = \"02:00:00:00:00:01\"";
+        let scenario = parse(&VALID.replace(written, text)).unwrap();
+        scenario.vms[0].mac
+    };
+    let named = mac("mac = \"from-name\"");
+    assert!(named.is_station() && named.0[0] & 2 != 0, "{named}");
+    let drawn = mac("mac = \"random\"");
+    assert!(drawn.is_station() && drawn.0[0] & 2 != 0 && drawn != named);
+    assert_eq!(mac("mac = \"card\"").to_string(), "00:21:6a:00:00:01");
+}
+
+#[test]
+fn two_vms_cannot_both_have_the_cards_address() {
+    let written = "mac = \"02:00:00:00:00:01\"";
+    let both = VALID
+        .replace(written, "mac = \"card\"")
+        .replace("name = \"user\"", "name = \"user\"\nmac = \"card\"");
+    let error = parse(&both).unwrap_err().to_string();
+    assert!(error.contains("is used twice"), "{error}");
+}
+
+#[test]
+fn weight_and_policy_are_read_and_a_bad_weight_is_refused() {
+    let written = "mac = \"02:00:00:00:00:01\"";
+    let scenario = parse(&VALID.replace(written, "weight = 3\nchange_mac = true")).unwrap();
+    let (it, user) = (&scenario.vms[0], &scenario.vms[1]);
+    assert_eq!((it.weight, it.change_mac), (3, true));
+    assert_eq!((user.weight, user.change_mac), (1, false));
+    refused(written, "weight = 0", "weight cannot be 0", "1 to 1000");
+}
+
+#[test]
 fn an_address_used_twice_is_refused() {
     let mac = "mac = \"02:00:00:00:00:01\"";
     refused(

@@ -3,9 +3,10 @@
 use super::error::{ScenarioError, Source};
 use super::{
     ACCESS_POINT_VM, AccessPoint, Air, Card, MAX_ACCESS_POINTS, Position, RunSettings, Scenario,
-    Vm, checks, fields, network, raw, security,
+    Vm, address, checks, fields, network, raw, security,
 };
 use airlane_lane::MAX_VMS;
+use airlane_nic::MAX_WEIGHT;
 use airlane_wlan::MacAddr;
 use std::ops::Range;
 use toml::Spanned;
@@ -100,8 +101,10 @@ fn card(source: Source, raw: &raw::Card) -> Result<Card> {
         let message = format!("there is no card model `{}`", model.get_ref());
         return Err(source.error(&model.span(), message, "write model = \"5300\""));
     }
+    let mac = raw.mac.as_ref().map(|value| fields::mac(source, value));
     Ok(Card {
         model: "5300".to_owned(),
+        mac: mac.transpose()?.unwrap_or(address::CARD),
         position: position(source, raw.position.as_ref(), Position::default())?,
     })
 }
@@ -134,7 +137,7 @@ fn access_point(
         ssid,
         name,
         network: network.first,
-        bssid: address(
+        bssid: bssid(
             source,
             scenario,
             raw.bssid.as_ref(),
@@ -157,7 +160,7 @@ fn default_mac(kind: u8, index: usize) -> MacAddr {
 }
 
 /// The address written, else `default`; none may be used twice.
-fn address(
+fn bssid(
     source: Source,
     scenario: &Scenario,
     raw: Option<&Spanned<String>>,
@@ -168,9 +171,19 @@ fn address(
         Some(value) => (fields::mac(source, value)?, value.span()),
         None => (default, place.clone()),
     };
+    unused(source, scenario, address, &span)
+}
+
+/// `address`, if nobody has it yet.
+fn unused(
+    source: Source,
+    scenario: &Scenario,
+    address: MacAddr,
+    span: &Range<usize>,
+) -> Result<MacAddr> {
     let stations = scenario.vms.iter().map(|vm| vm.mac);
     let taken = stations.chain(scenario.access_points.iter().map(|ap| ap.bssid));
-    fields::unique(source, "address", &address, &span, taken)?;
+    fields::unique(source, "address", &address, span, taken)?;
     Ok(address)
 }
 
@@ -186,6 +199,14 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
         &raw.name.span(),
         names.chain(reserved),
     )?;
+    let (seed, card) = (scenario.air.seed, scenario.card.mac);
+    let (mac, span) = match &raw.mac {
+        Some(value) => (
+            address::of_vm(source, value, &name, seed, card)?,
+            value.span(),
+        ),
+        None => (default_mac(0, scenario.vms.len()), raw.name.span()),
+    };
     let joins = joins(source, scenario, entry)?;
     let own = raw
         .passphrase
@@ -197,13 +218,9 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
     let supplicant = raw.supplicant.iter();
     let supplicant = supplicant.map(|line| fields::supplicant_line(source, line));
     Ok(Vm {
-        mac: address(
-            source,
-            scenario,
-            raw.mac.as_ref(),
-            &raw.name.span(),
-            default_mac(0, scenario.vms.len()),
-        )?,
+        mac: unused(source, scenario, mac, &span)?,
+        change_mac: raw.change_mac,
+        weight: fields::within(source, "weight", raw.weight.as_ref(), 1..=MAX_WEIGHT, 1)?,
         name,
         joins,
         passphrase: own.transpose()?.or(network),

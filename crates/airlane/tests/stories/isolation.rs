@@ -1,6 +1,6 @@
 //! What one VM cannot do to another.
 
-use airlane_nic::DropReason;
+use airlane_nic::{AddressPolicy, DropReason};
 use airlane_wlan::{MacAddr, Micros};
 
 use crate::frames::Note;
@@ -51,6 +51,37 @@ fn a_vm_cannot_take_anothers_address() {
     assert!(story.vms[0].management.is_empty(), "no answer comes here");
     story.vms[0].address = own;
     assert!(story.counters(0).dropped_for(DropReason::NotConfigured) > 0);
+}
+
+#[test]
+fn an_assigned_address_is_kept_for_its_vm_while_that_is_off() {
+    let mut story = Story::new(15, &[36], 2);
+    for number in 0..2 {
+        let (id, address) = (story.vms[number].id, story.vms[number].address);
+        story
+            .world()
+            .radio
+            .assign(id, address, AddressPolicy::Fixed);
+    }
+    story.vms[0].driver.power_on();
+    let own = story.vms[0].address;
+    story.vms[0].address = story.vms[1].address;
+    let bss = story.bss(0, 0);
+    story.vms[0].begin_joining(&bss);
+    story.vms[0].ask_authentication(&bss);
+    story.advance(Micros::from_millis(300));
+    assert!(story.vms[0].management.is_empty(), "no answer comes");
+    let counters = story.counters(0);
+    assert_eq!(counters.addresses_refused, 1);
+    assert_eq!(counters.dropped_for(DropReason::NotConfigured), 1);
+    story.vms[0].address = own;
+    story.join(&[(1, 0)]);
+    story.associate(&[(0, 0)]);
+    story.load(0, 50, 10, 500);
+    story.load(1, 50, 10, 500);
+    story.run_dry(Micros::from_millis(2_000));
+    assert_eq!(story.vms[0].echoes, notes(0, 50), "under its own address");
+    assert_eq!(story.vms[1].echoes, notes(1, 50));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use airlane_wlan::frame::Header;
 use airlane_wlan::*;
 
+use crate::AddressPolicy;
+
 use super::world::*;
 use crate::DropReason;
 
@@ -284,6 +286,46 @@ fn a_slow_neighbour_does_not_take_more_than_half_the_airtime() {
     assert!((0.85..1.2).contains(&ratio), "{ratio}");
     assert!(world.heard_from(0, 1).len() > 4 * world.heard_from(0, 0).len());
     world.assert_conserved();
+}
+
+#[test]
+fn an_assigned_address_is_refused_to_others_before_its_owner_is_up() {
+    let mut world = World::new(&[36]);
+    world.nic.assign(vm(0), own(0), AddressPolicy::Fixed);
+    world.nic.assign(vm(1), own(1), AddressPolicy::Free);
+    world.answer(1, Command::Initialize);
+    let taken = world.configure(1, |c| c.address = own(0), Some(0));
+    assert_eq!(taken, Reply::Refused(Refusal::AddressTaken));
+    assert_eq!(world.nic.vm_counters(vm(1)).addresses_refused, 1);
+    let free = world.configure(1, |c| c.address = own(7), Some(0));
+    assert_eq!(free, Reply::Ok);
+}
+
+#[test]
+fn a_vm_of_fixed_address_sends_nothing_under_another() {
+    let mut world = World::new(&[36]);
+    world.nic.assign(vm(0), own(0), AddressPolicy::Fixed);
+    world.join(0, 0);
+    let other = world.configure(0, |c| c.address = own(7), Some(0));
+    assert_eq!(other, Reply::Refused(Refusal::AddressTaken));
+    let foreign = world.send(0, &uplink(7, 0, b"x"), |_| {});
+    let mine = world.send(0, &uplink(0, 0, b"x"), |_| {});
+    world.run(Micros::from_millis(20));
+    assert_eq!(world.status_of(0, foreign), TxStatus::Refused);
+    assert_eq!(world.status_of(0, mine), TxStatus::Success);
+    let counters = world.nic.vm_counters(vm(0));
+    assert_eq!(counters.dropped_for(DropReason::Identity), 1);
+    assert_eq!(counters.addresses_refused, 1);
+    world.assert_conserved();
+}
+
+#[test]
+fn no_vm_takes_the_address_of_an_access_point_in_use() {
+    let mut world = World::new(&[36]);
+    world.join(0, 0);
+    world.answer(1, Command::Initialize);
+    let taken = world.configure(1, |c| c.address = bssid(0), None);
+    assert_eq!(taken, Reply::Refused(Refusal::AddressTaken));
 }
 
 #[test]
