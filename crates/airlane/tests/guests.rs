@@ -129,6 +129,12 @@ fn a_vm_roams_by_its_own_decision_when_the_card_walks() {
     );
 }
 
+#[test]
+#[ignore = "boots guests"]
+fn an_access_point_that_dies_is_missed_by_its_vm_only_and_found_again() {
+    run("ap-dies", "6.1").assert_passed();
+}
+
 mod capture {
     use super::*;
 

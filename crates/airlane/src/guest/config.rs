@@ -3,7 +3,7 @@
 
 use super::security;
 use crate::scenario::{ACCESS_POINT_VM, AccessPoint, Scenario, Vm};
-use airlane_wlan::Band;
+use airlane_wlan::{Band, Width};
 
 /// A file of an overlay: its path without the leading slash, and its content.
 pub type File = (String, Vec<u8>);
@@ -89,12 +89,28 @@ fn hostapd(scenario: &Scenario, index: usize, ap: &AccessPoint) -> String {
         format!("hw_mode={mode}"),
         format!("channel={}", ap.channel.number()),
     ];
+    lines.extend(ap.width.into_iter().flat_map(high_throughput));
     if scenario.access_points_of(ap.network).count() > 1 {
         lines.push(format!("bridge=br{}", ap.network));
     }
     lines.extend(security::access_point(index, ap));
     lines.extend(ap.hostapd.iter().cloned());
     lines.join("\n") + "\n"
+}
+
+/// 802.11n as wide as it is, with short guard intervals, and WMM, which it needs (IEEE 802.11-2020
+/// 4.3.14).
+fn high_throughput(width: Width) -> [String; 3] {
+    let wide = match width {
+        Width::Mhz20 => "",
+        Width::Mhz40Above => "[HT40+][SHORT-GI-40]",
+        Width::Mhz40Below => "[HT40-][SHORT-GI-40]",
+    };
+    [
+        "wmm_enabled=1".to_owned(),
+        "ieee80211n=1".to_owned(),
+        format!("ht_capab=[SHORT-GI-20]{wide}"),
+    ]
 }
 
 fn wpa_supplicant(country: &str, network: &AccessPoint, vm: &Vm) -> String {
@@ -164,6 +180,18 @@ mod tests {
         assert!(
             open.contains("hw_mode=g\nchannel=6\n") && !open.contains("wpa"),
             "{open}"
+        );
+    }
+
+    #[test]
+    fn an_access_point_of_802_11n_says_how_wide_it_is() {
+        let text = "[[access_point]]\nname = 'n'\nchannel = 40\nwidth = 40\n\
+                    address = '10.0.0.1/24'\n[[vm]]\nname = 'it'\n";
+        let scenario = Scenario::parse(Path::new("s.toml"), text).unwrap();
+        let conf = content(&access_points(&scenario), "etc/airlane/hostapd0.conf");
+        assert!(
+            conf.contains("ieee80211n=1\nht_capab=[SHORT-GI-20][HT40-][SHORT-GI-40]\n"),
+            "{conf}"
         );
     }
 

@@ -109,6 +109,8 @@ pub struct View {
     pub gateway: Option<String>,
     /// Why it was refused, or has failed.
     pub reason: Option<String>,
+    /// The reason of its last disconnection (IEEE 802.11-2020 table 9-49).
+    pub lost: Option<String>,
     /// Associations so far: a loss and a return can be told from a quiet time.
     pub associations: u32,
     /// In the access-point VM: BSSIDs by access point's name.
@@ -210,6 +212,7 @@ impl View {
     /// Before the first key this is only a failed attempt, and says nothing new.
     fn disconnected(&mut self, event: &Event) -> bool {
         self.bssid = None;
+        self.lost = value(event, "reason");
         match self.state {
             State::Associated | State::Addressed => self.go(State::Scanning, event),
             _ => false,
@@ -349,6 +352,7 @@ mod tests {
         lines.push("event disconnected bssid=02:00:00:00:01:01 reason=3");
         let lost = view_after(&lines);
         assert_eq!((lost.state, lost.bssid), (State::Scanning, None));
+        assert_eq!(lost.lost.as_deref(), Some("3"));
         lines.push(UP[3]);
         assert_eq!(view_after(&lines).associations, 2);
     }

@@ -4,6 +4,7 @@
 use super::report::Counters;
 use crate::control::by_channel;
 use crate::control::{Names, SOCKET, Server};
+use crate::daemon::journal::Notice;
 use crate::daemon::{Daemon, DaemonConfig, DaemonStatus, Placed, Site, VmCard};
 use crate::scenario::{self, ACCESS_POINT_VM, Scenario};
 use airlane_air::{AirConfig, PathLoss, Position};
@@ -13,6 +14,7 @@ use airlane_wlan::Dbm;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 
 /// Transmit power of the card and of the access points, as in most homes.
 const TX_POWER: Dbm = Dbm(15.0);
@@ -87,6 +89,11 @@ impl Cards {
     /// Puts the card, and with it all VMs, elsewhere.
     pub fn place_card(&self, at: scenario::Position) -> Result<()> {
         self.0.handle().place(Placed::Card, position(at))
+    }
+
+    /// What has happened to the VMs lately, and then what happens.
+    pub fn notices(&self) -> Result<Receiver<Notice>> {
+        self.0.handle().notices()
     }
 
     /// How each of `count` VMs stands.

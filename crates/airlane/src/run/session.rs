@@ -9,13 +9,14 @@ use super::message::{Message, Receiver, Sender};
 use super::progress::Progress;
 use super::rows;
 use super::stop::Stop;
+use crate::daemon::journal::Notice;
 use crate::guest::agent::Heard;
 use crate::guest::line::Line;
 use crate::guest::state::State;
 use crate::scenario::{Position, Scenario};
 use crate::setup::Setup;
 use anyhow::{Context, anyhow};
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How often processes and cards are looked at, and the table is drawn anew.
@@ -66,6 +67,12 @@ impl Session<'_> {
         self.card_position = at;
         let cards = self.cards.as_ref().context("there is no card")?;
         Ok(cards.place_card(at)?)
+    }
+
+    /// What has happened to the VMs lately, as their cards see it, and then what happens.
+    pub fn notices(&self) -> Result<mpsc::Receiver<Notice>, Stop> {
+        let cards = self.cards.as_ref().context("there is no card")?;
+        Ok(cards.notices()?)
     }
 
     /// Takes in what happens until `done` holds (true) or `deadline` has come (false).

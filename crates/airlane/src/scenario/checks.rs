@@ -55,13 +55,17 @@ fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<C
             seconds: seconds(12)?,
         },
         "roamed" => CheckKind::Roamed(walk(source, scenario, raw)?),
+        "outage" => CheckKind::Outage {
+            witness: witness(source, scenario, raw)?,
+            seconds: seconds(15)?,
+        },
         "killed" => CheckKind::Killed {
             witness: witness(source, scenario, raw)?,
             seconds: seconds(12)?,
         },
         other => {
             let message = format!("there is no check `{other}`");
-            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, roamed, killed";
+            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, roamed, outage, killed";
             return Err(source.error(&raw.kind.span(), message, remedy));
         }
     })
@@ -140,7 +144,7 @@ fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Resu
         CheckKind::Steady { .. } => &["seconds", "min_percent"],
         CheckKind::Rekeyed { .. } => &["seconds"],
         CheckKind::Roamed(_) => &["to", "seconds", "max_gap", "witness"],
-        CheckKind::Killed { .. } => &["seconds", "witness"],
+        CheckKind::Outage { .. } | CheckKind::Killed { .. } => &["seconds", "witness"],
     };
     let written = [
         ("count", raw.count.as_ref().map(Spanned::span)),

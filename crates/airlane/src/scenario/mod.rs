@@ -14,8 +14,9 @@ mod subnet;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod width;
 
-use airlane_wlan::{Channel, MacAddr};
+use airlane_wlan::{Channel, MacAddr, Width};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -99,8 +100,10 @@ pub struct AccessPoint {
     pub ssid: String,
     /// Unique among all stations.
     pub bssid: MacAddr,
-    /// 20 MHz wide.
+    /// The first 20 MHz of it.
     pub channel: Channel,
+    /// How wide it is with 802.11n; none: it is not one of 802.11n.
+    pub width: Option<Width>,
     /// What it asks of a station.
     pub security: Security,
     /// One for all stations, where [`Security`] has one.
@@ -194,6 +197,13 @@ pub enum CheckKind {
     },
     /// The card walks while the VM's echo requests go on; its supplicant moves it to another access point.
     Roamed(Walk),
+    /// Its access point dies without a word and comes back; `witness`, elsewhere, does not notice.
+    Outage {
+        /// Index into [`Scenario::vms`].
+        witness: usize,
+        /// How long the access point is gone.
+        seconds: u64,
+    },
     /// It is killed in mid-transfer; `witness`' transfer goes on; a new VM takes its place.
     Killed {
         /// Index into [`Scenario::vms`].
@@ -228,6 +238,7 @@ impl CheckKind {
             Self::Steady { .. } => "steady",
             Self::Rekeyed { .. } => "rekeyed",
             Self::Roamed(_) => "roamed",
+            Self::Outage { .. } => "outage",
             Self::Killed { .. } => "killed",
         }
     }
@@ -237,7 +248,7 @@ impl CheckKind {
     /// The VM that must not notice what happens.
     pub const fn witness(&self) -> Option<usize> {
         match self {
-            Self::Killed { witness, .. } => Some(*witness),
+            Self::Killed { witness, .. } | Self::Outage { witness, .. } => Some(*witness),
             Self::Roamed(walk) => walk.witness,
             _ => None,
         }

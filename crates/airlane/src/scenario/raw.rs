@@ -60,6 +60,7 @@ pub struct AccessPoint {
     pub ssid: Option<Spanned<String>>,
     pub bssid: Option<Spanned<String>>,
     pub channel: Spanned<i64>,
+    pub width: Option<Spanned<u64>>,
     pub security: Option<Spanned<String>>,
     pub passphrase: Option<Spanned<String>>,
     pub users: Option<Spanned<BTreeMap<String, String>>>,

@@ -468,6 +468,16 @@ fn a_check_of_no_kind_or_with_stray_keys_is_refused() {
 }
 
 #[test]
+fn a_width_that_no_channel_has_is_refused() {
+    let line = "hostapd = [\"wmm_enabled=0\"]";
+    refused(line, "width = 80", "cannot be 80 MHz wide", "width = 40");
+    refused(line, "width = 0", "cannot be 0 MHz wide", "width = 20");
+    let (number, text) = with_line(line, "width = 40");
+    let text = text.replacen("channel = 36", "channel = 165", 1);
+    refused_at(&text, number, "channel 165 cannot be 40", "20 MHz only");
+}
+
+#[test]
 fn a_bad_supplicant_line_is_refused() {
     let line = "passphrase = \"a wrong one\"";
     let with = |value: &str| format!("supplicant = ['{value}']");

@@ -3,7 +3,7 @@
 use super::error::{ScenarioError, Source};
 use super::{
     ACCESS_POINT_VM, AccessPoint, Air, Card, MAX_ACCESS_POINTS, Position, RunSettings, Scenario,
-    Vm, address, checks, fields, network, raw, security,
+    Vm, address, checks, fields, network, raw, security, width,
 };
 use airlane_lane::MAX_VMS;
 use airlane_nic::MAX_WEIGHT;
@@ -129,6 +129,7 @@ fn access_point(
     let ssid = raw.ssid.as_ref().map(|value| fields::ssid(source, value));
     let ssid = ssid.transpose()?.unwrap_or_else(|| name.clone());
     let network = network::of(source, scenario, raw, &ssid)?;
+    let channel = fields::channel(source, &raw.channel)?;
     let hostapd = raw
         .hostapd
         .iter()
@@ -144,7 +145,8 @@ fn access_point(
             &raw.name.span(),
             default_mac(1, others.len()),
         )?,
-        channel: fields::channel(source, &raw.channel)?,
+        width: width::of(source, channel, raw.width.as_ref())?,
+        channel,
         security: network.secrets.security,
         passphrase: network.secrets.passphrase,
         users: network.secrets.users,

@@ -6,8 +6,10 @@ mod echo;
 mod iperf;
 mod isolated;
 mod killed;
+mod outage;
 mod peers;
 mod ping;
+mod place;
 mod refused;
 mod rekeyed;
 mod roamed;
@@ -167,6 +169,9 @@ pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
     )?;
     for check in of(|kind| matches!(kind, CheckKind::Roamed(_))) {
         roamed::check(session, findings, check)?;
+    }
+    for check in of(|kind| matches!(kind, CheckKind::Outage { .. })) {
+        outage::check(session, findings, check)?;
     }
     for check in of(|kind| matches!(kind, CheckKind::Killed { .. })) {
         killed::check(session, findings, check)?;

@@ -3,7 +3,8 @@
 //! only moves the card.
 
 use super::echo::{self, Stream};
-use super::{Findings, signal, vm_name};
+use super::place::{self, Place, places};
+use super::{Findings, signal};
 use crate::guest::state::State;
 use crate::run::session::Session;
 use crate::run::stop::Stop;
@@ -16,17 +17,6 @@ const STEP: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Echo requests go on so long after the VM has its address at the new access point.
 const AFTERWARDS: Duration = Duration::from_secs(3);
-
-/// Where a VM is in its network.
-#[derive(Clone, Debug, PartialEq)]
-struct Place {
-    bssid: Option<String>,
-    ip: Option<String>,
-    associations: u32,
-    signal: Option<i64>,
-    /// Its access point holds a key for it.
-    known: bool,
-}
 
 /// Walks, waits for the VM to roam, and looks at what it cost.
 pub fn check(session: &mut Session, findings: &mut Findings, check: &Check) -> Result<(), Stop> {
@@ -49,39 +39,10 @@ pub fn check(session: &mut Session, findings: &mut Findings, check: &Check) -> R
         let (passed, detail) = outcome(walk, &before, &after, took, stream);
         findings.add_for(session, check, passed, detail);
     }
-    if let (Some(((before, after), stream)), Some(witness)) = (seen.next(), walk.witness) {
-        let (passed, detail) = undisturbed(&before, &after, stream);
-        let name = vm_name(session.scenario, witness).to_owned();
-        let what = format!("{}: witness", check.name);
-        findings.add(session, &what, &name, passed, detail);
+    if let Some(((before, after), stream)) = seen.next() {
+        place::witness(session, findings, check, (&before, &after), stream);
     }
     Ok(())
-}
-
-fn places(session: &mut Session, vms: &[usize]) -> Result<Vec<Place>, Stop> {
-    let signals = signal::look(session, vms)?;
-    let place = |(&vm, signal): (&usize, Option<i64>)| {
-        let view = &session.members.get(vm)?.view;
-        Some(Place {
-            bssid: view.bssid.clone(),
-            ip: view.ip.clone(),
-            associations: view.associations,
-            signal,
-            known: known(session, vm).unwrap_or(false),
-        })
-    };
-    Ok(vms.iter().zip(signals).filter_map(place).collect())
-}
-
-/// Whether the access point where the VM says it is holds a key for it.
-fn known(session: &Session, vm: usize) -> Option<bool> {
-    let view = &session.members.get(vm)?.view;
-    let vm = session.scenario.vms.get(vm)?;
-    let ap = session
-        .scenario
-        .access_point_of(vm, view.bssid.as_deref())?;
-    let stations = &session.members.get(session.access_points())?.view.stations;
-    Some(stations.contains(&(ap.name.clone(), vm.mac.to_string())))
 }
 
 /// Walks the card; the time from the first step until the VM is addressed at another access point.
@@ -148,22 +109,6 @@ fn outcome(
     (kept && stream.gap <= walk.max_gap, detail)
 }
 
-/// A VM that stayed where it was and lost none of its answers.
-fn undisturbed(before: &Place, after: &Place, stream: Option<Stream>) -> (bool, String) {
-    let Some(stream) = stream else {
-        return (false, "its echo requests have no result".to_owned());
-    };
-    let stayed = before.bssid == after.bssid && before.associations == after.associations;
-    let detail = format!(
-        "{} associations since, {} of {} echo requests answered, longest gap {:.1} s",
-        after.associations.saturating_sub(before.associations),
-        stream.answered,
-        stream.sent,
-        stream.gap
-    );
-    (stayed && stream.answered == stream.sent, detail)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,17 +156,5 @@ mod tests {
         let unknown = Place { known: false, ..b };
         assert!(!outcome(&WALK, &a, &unknown, took, stream(8, 0.4)).0);
         assert!(!outcome(&WALK, &a, &place("b", "10.0.0.101"), took, stream(8, 0.4)).0);
-    }
-
-    #[test]
-    fn a_witness_stays_and_loses_nothing() {
-        let a = place("a", "10.0.0.100");
-        assert!(undisturbed(&a, &a, stream(10, 0.0)).0);
-        assert!(!undisturbed(&a, &a, stream(9, 0.2)).0);
-        let again = Place {
-            associations: 2,
-            ..a.clone()
-        };
-        assert!(!undisturbed(&a, &again, stream(10, 0.0)).0);
     }
 }
