@@ -202,6 +202,25 @@ mod tests {
     }
 
     #[test]
+    fn the_vector_of_the_standard_annex_j_9_2_for_a_management_frame() {
+        let clear = "c0 40 00 00 02 00 00 00 01 00 02 00 00 00 00 00 02 00 00 00 00 00 60 00 \
+            01 00 00 20 00 00 00 00 02 00";
+        let sealed = "1d 07 ca fd 04 09 bb 8b af ef";
+        let key = Ccmp::new(
+            &hex("66 ed 21 04 2f 9f 26 d7 11 57 06 e4 04 14 cf 2e")
+                .try_into()
+                .unwrap(),
+        );
+        let mut frame = hex(clear);
+        frame.extend([0; CCMP_MIC]);
+        let header = Header::parse(&frame).unwrap();
+        key.encrypt(&header, &mut frame).unwrap();
+        assert_eq!(frame[32..], hex(sealed)[..]);
+        key.decrypt(&header, &mut frame).unwrap();
+        assert_eq!(frame[32..34], [2, 0]);
+    }
+
+    #[test]
     fn any_flipped_bit_that_is_not_masked_is_found() {
         let sealed = hex(SEALED);
         let masked = |at: usize, bit: u32| match at {

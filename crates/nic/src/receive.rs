@@ -190,7 +190,7 @@ fn decrypt(key: &Ccmp, header: &Header, frame: &Buffer, bytes: &mut [u8]) -> Res
 
 /// Which key opens the frame; `None` when it is not encrypted with CCMP.
 fn key_kind(header: &Header, frame: &Buffer) -> Option<KeyKind> {
-    if !header.is_protected() {
+    if !header.is_protected() || !(header.is_data() || is_robust(header)) {
         return None;
     }
     let id = key_id(header, frame)?;
@@ -199,6 +199,18 @@ fn key_kind(header: &Header, frame: &Buffer) -> Option<KeyKind> {
     } else {
         KeyKind::Pairwise(id)
     })
+}
+
+/// Management frames that CCMP may protect (IEEE 802.11-2020 12.2.7). Of protected authentication
+/// frames the body is WEP's.
+fn is_robust(header: &Header) -> bool {
+    [
+        subtype::DISASSOCIATION,
+        subtype::DEAUTHENTICATION,
+        subtype::ACTION,
+    ]
+    .into_iter()
+    .any(|kind| header.is_management(kind))
 }
 
 fn raw(header: &Header) -> RxCipher {

@@ -76,7 +76,7 @@ impl FakeDriver {
         image
     }
 
-    /// Runs both images of a legacy-format file: INIT up to its calibration, then RUNTIME.
+    /// Runs both images of a file: INIT up to its calibration, then RUNTIME.
     pub fn load_microcode(&mut self, file: &[u8]) {
         self.start_image(file, Image::Init);
         self.calibrate(1);
@@ -309,14 +309,24 @@ impl FakeDriver {
     }
 }
 
-/// Destination and bytes of an image's sections, data first, from a file with the 28-byte header.
+/// Destination and bytes of an image's sections, data first, from a file of records.
 fn sections(file: &[u8], image: Image) -> [(u32, &[u8]); 2] {
-    let size = |index: usize| u32_of(file, 8 + 4 * index) as usize;
-    let (first, skipped) = match image {
-        Image::Runtime => (0, 0),
-        Image::Init => (2, size(0) + size(1)),
+    assert_eq!(u32_of(file, 0), 0, "a file of records");
+    let (code, data) = match image {
+        Image::Runtime => (1, 2),
+        Image::Init => (3, 4),
     };
-    let start = 28 + skipped;
-    let (code, rest) = file[start..].split_at(size(first));
-    [(0x0080_0000, &rest[..size(first + 1)]), (0, code)]
+    [(0x0080_0000, section(file, data)), (0, section(file, code))]
+}
+
+/// The value of the record of this type.
+fn section(file: &[u8], kind: u32) -> &[u8] {
+    let mut at = 88;
+    loop {
+        let length = u32_of(file, at + 4) as usize;
+        if u32_of(file, at) == kind {
+            return &file[at + 8..at + 8 + length];
+        }
+        at += 8 + length.next_multiple_of(4);
+    }
 }

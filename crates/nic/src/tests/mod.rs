@@ -2,6 +2,7 @@
 
 mod channels;
 mod hostile;
+mod protection;
 mod receive;
 mod transmit;
 mod world;
