@@ -67,6 +67,8 @@ pub struct VmCounters {
     pub decrypted: u64,
     /// Of those, with a wrong message integrity code.
     pub undecryptable: u64,
+    /// Keys that its driver has put into the card.
+    pub keys_set: u64,
 }
 
 impl VmCounters {

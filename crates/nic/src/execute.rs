@@ -131,6 +131,7 @@ impl Nic {
                 let station = vmac.station(key.station).ok_or(Refusal::UnknownStation)?;
                 let peer: MacAddr = station.address;
                 keys.set(vm, peer, &key);
+                self.count(vm, |counters| counters.keys_set += 1);
             }
             Command::RemoveKey(station, slot) => keys.remove(vm, station, slot),
             Command::BlockAck(agreement) => {

@@ -63,7 +63,7 @@ pub fn transport(counters: &airlane_vmm::Counters) -> Named {
 pub fn vmac(counters: &VmCounters) -> BTreeMap<String, u64> {
     let mut named = named!(counters;
         offered, sent, sent_bytes, failed, queued, retries, received, received_bytes, decrypted,
-        undecryptable, addresses_refused,
+        undecryptable, addresses_refused, keys_set,
     );
     named.push(("airtime_us", counters.airtime.0));
     let named = named
