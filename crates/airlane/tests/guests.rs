@@ -135,8 +135,70 @@ fn an_access_point_that_dies_is_missed_by_its_vm_only_and_found_again() {
     run("ap-dies", "6.1").assert_passed();
 }
 
+#[test]
+#[ignore = "boots guests"]
+fn wpa3_wpa2_tkip_and_open_networks_share_one_card_and_replace_their_keys() {
+    let run = run("wpa3", "6.1");
+    run.assert_passed();
+    let (sae, tkip) = (run.vm("sae"), run.vm("tkip"));
+    assert_eq!(
+        (&sae["key_mgmt"], &sae["pmf"]),
+        (&"SAE".into(), &true.into())
+    );
+    assert_eq!(run.vm("psk")["pmf"], false);
+    assert_eq!(tkip["key_mgmt"], "WPA-PSK");
+    let vmacs = &run.report["counters"]["vmacs"];
+    assert!(
+        vmacs["sae"]["keys_set"]
+            .as_u64()
+            .is_some_and(|keys| keys >= 4)
+    );
+    assert_eq!(vmacs["tkip"]["keys_set"], 0, "TKIP stays in the driver");
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn each_vm_proves_its_own_identity_and_two_are_refused() {
+    let run = run("enterprise", "6.12");
+    run.assert_passed();
+    for (name, method, identity) in [
+        ("alice", "TLS", "alice@corp"),
+        ("bob", "TLS", "bob@corp"),
+        ("carol", "PEAP", "carol"),
+    ] {
+        let eap = &run.vm(name)["eap"];
+        assert_eq!(
+            (&eap["method"], &eap["identity"]),
+            (&method.into(), &identity.into())
+        );
+    }
+    let capture = run.out.join("air.pcapng");
+    for (sender, names) in [
+        ("02:00:00:00:00:01", "authority of this run,alice@corp"),
+        ("02:00:00:00:00:02", "authority of this run,bob@corp"),
+        (
+            "02:00:00:00:00:05",
+            "authority that nobody trusts,alice@corp",
+        ),
+    ] {
+        capture::assert_certificate(&capture, sender, names);
+    }
+}
+
 mod capture {
     use super::*;
+
+    /// In its TLS handshake, in clear, `sender` shows a certificate with these names of issuer and
+    /// subject, and no other.
+    pub fn assert_certificate(capture: &Path, sender: &str, names: &str) {
+        let filter = format!("tls.handshake.certificate && wlan.sa == {sender}");
+        let shown = tshark(capture, &filter, "x509sat.uTF8String");
+        assert!(!shown.is_empty(), "{sender} has shown no certificate");
+        assert!(
+            shown.iter().all(|line| line.starts_with(names)),
+            "{shown:?}"
+        );
+    }
 
     fn tshark(capture: &Path, filter: &str, field: &str) -> Vec<String> {
         let cache = std::env::var_os("XDG_CACHE_HOME")

@@ -1,15 +1,21 @@
 //! The configuration files that guests get: `vm.conf` for our scripts, `hostapdN.conf` and
 //! `wpa_supplicant.conf` for the programs. What may stand in them was checked with the scenario.
 
-use super::security;
-use crate::scenario::{ACCESS_POINT_VM, AccessPoint, Scenario, Vm};
+use super::certificates::Certificates;
+use super::security::{self, FOLDER};
+use crate::scenario::{ACCESS_POINT_VM, AccessPoint, Scenario, Security, Vm};
 use airlane_wlan::{Band, Width};
+use anyhow::Result;
 
 /// A file of an overlay: its path without the leading slash, and its content.
 pub type File = (String, Vec<u8>);
 
 /// The files of a VM that joins a network.
-pub fn station(scenario: &Scenario, vm: &Vm) -> Vec<File> {
+pub fn station(
+    scenario: &Scenario,
+    vm: &Vm,
+    certificates: Option<&Certificates>,
+) -> Result<Vec<File>> {
     let conf = format!(
         "NAME={}\nROLE=station\nCOUNTRY={}\n",
         vm.name, scenario.air.country
@@ -28,11 +34,17 @@ pub fn station(scenario: &Scenario, vm: &Vm) -> Vec<File> {
         let options = "options iwlwifi swcrypto=1\n".to_owned();
         files.push(file("etc/modprobe.d/airlane.conf", options));
     }
-    files
+    if let (Some(eap), Some(certificates)) = (&vm.eap, certificates) {
+        files.extend(certificates.of_vm(eap)?);
+    }
+    Ok(files)
 }
 
 /// The files of the VM that runs all access points.
-pub fn access_points(scenario: &Scenario) -> Vec<File> {
+pub fn access_points(
+    scenario: &Scenario,
+    certificates: Option<&Certificates>,
+) -> Result<Vec<File>> {
     let mut conf = format!(
         "NAME={ACCESS_POINT_VM}\nROLE=access-point\nCOUNTRY={}\nRADIOS={}\n",
         scenario.air.country,
@@ -50,9 +62,17 @@ pub fn access_points(scenario: &Scenario) -> Vec<File> {
         );
         let content = hostapd(scenario, index, ap);
         files.push(file(&format!("etc/airlane/hostapd{index}.conf"), content));
+        if ap.security == Security::Wpa2Enterprise {
+            let members = scenario.vms.iter().filter(|vm| vm.joins == ap.network);
+            let path = format!("{FOLDER}/eap{index}.users");
+            files.push(file(&path, security::users(ap, members)));
+        }
+    }
+    if let Some(certificates) = certificates {
+        files.extend(certificates.of_server()?);
     }
     files.push(file("etc/airlane/vm.conf", conf));
-    files
+    Ok(files)
 }
 
 /// `MAC=ADDRESS` of each VM in a network: a known VM gets its address without the address server's
@@ -157,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_access_point_vm_gets_one_hostapd_file_for_each_radio() {
-        let files = access_points(&scenario());
+        let files = access_points(&scenario(), None).unwrap();
         let vm = content(&files, "etc/airlane/vm.conf");
         assert!(
             vm.contains("AP0_LEASES=\"02:00:00:00:00:01=192.168.1.100\"\n"),
@@ -188,7 +208,10 @@ mod tests {
         let text = "[[access_point]]\nname = 'n'\nchannel = 40\nwidth = 40\n\
                     address = '10.0.0.1/24'\n[[vm]]\nname = 'it'\n";
         let scenario = Scenario::parse(Path::new("s.toml"), text).unwrap();
-        let conf = content(&access_points(&scenario), "etc/airlane/hostapd0.conf");
+        let conf = content(
+            &access_points(&scenario, None).unwrap(),
+            "etc/airlane/hostapd0.conf",
+        );
         assert!(
             conf.contains("ieee80211n=1\nht_capab=[SHORT-GI-20][HT40-][SHORT-GI-40]\n"),
             "{conf}"
@@ -213,7 +236,7 @@ mod tests {
             supplicant = ['bgscan="simple:5:-65:30"']
         "#;
         let scenario = Scenario::parse(Path::new("s.toml"), text).unwrap();
-        let files = access_points(&scenario);
+        let files = access_points(&scenario, None).unwrap();
         let vm = content(&files, "etc/airlane/vm.conf");
         assert!(
             vm.contains("AP1_NETWORK=0\nAP1_ADDRESS=192.168.1.1/24\nAP1_LEASES=\"\"\n"),
@@ -225,7 +248,7 @@ mod tests {
             "{east}"
         );
         let it = content(
-            &station(&scenario, &scenario.vms[0]),
+            &station(&scenario, &scenario.vms[0], None).unwrap(),
             "etc/airlane/wpa_supplicant.conf",
         );
         assert!(it.contains("\tbgscan=\"simple:5:-65:30\"\n}"), "{it}");
@@ -235,7 +258,7 @@ mod tests {
     fn a_station_gets_its_own_network_and_key() {
         let scenario = scenario();
         let corp = content(
-            &station(&scenario, &scenario.vms[0]),
+            &station(&scenario, &scenario.vms[0], None).unwrap(),
             "etc/airlane/wpa_supplicant.conf",
         );
         assert!(
@@ -243,7 +266,7 @@ mod tests {
             "{corp}"
         );
         let open = content(
-            &station(&scenario, &scenario.vms[1]),
+            &station(&scenario, &scenario.vms[1], None).unwrap(),
             "etc/airlane/wpa_supplicant.conf",
         );
         assert!(

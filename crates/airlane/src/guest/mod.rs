@@ -2,6 +2,7 @@
 //! to, and what is known of it. Nothing here knows checks or scenarios' order.
 
 pub mod agent;
+pub mod certificates;
 pub mod config;
 pub mod console;
 pub mod line;

@@ -113,3 +113,101 @@ fn identity(vm: &Vm) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+    use std::path::Path;
+
+    /// One network with these lines and one VM with those.
+    fn lines(network: &str, vm: &str) -> (Vec<String>, Vec<String>, String) {
+        let text = format!(
+            "[[access_point]]\nname = 'corp'\nchannel = 36\naddress = '10.0.0.1/24'\n{network}\n\
+             [[vm]]\nname = 'it'\n{vm}\n"
+        );
+        let scenario = Scenario::parse(Path::new("s.toml"), &text).unwrap();
+        let (ap, vm) = (&scenario.access_points[0], &scenario.vms[0]);
+        (
+            access_point(0, ap),
+            station(ap, vm),
+            users(ap, scenario.vms.iter()),
+        )
+    }
+
+    #[track_caller]
+    fn holds(lines: &[String], wanted: &[&str]) {
+        for line in wanted {
+            assert!(
+                lines.iter().any(|other| other == line),
+                "{line} in {lines:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn sae_requires_protected_management_frames_at_both_ends() {
+        let (ap, vm, _) = lines("security = 'wpa3-sae'\npassphrase = 'password'", "");
+        holds(
+            &ap,
+            &["wpa_key_mgmt=SAE", "ieee80211w=2", "sae_password=password"],
+        );
+        holds(
+            &vm,
+            &["key_mgmt=SAE", "ieee80211w=2", "sae_password=\"password\""],
+        );
+    }
+
+    #[test]
+    fn tkip_is_the_only_cipher_of_its_network() {
+        let network = "security = 'wpa-tkip'\npassphrase = 'password'";
+        let (ap, vm, _) = lines(network, "swcrypto = true");
+        holds(
+            &ap,
+            &["wpa=1", "wpa_pairwise=TKIP", "wpa_passphrase=password"],
+        );
+        holds(&vm, &["proto=WPA", "pairwise=TKIP", "psk=\"password\""]);
+    }
+
+    #[test]
+    fn the_server_knows_who_comes_with_what() {
+        let network = "security = 'wpa2-enterprise'\nusers = { user = 'secret' }";
+        let tls = "eap = { method = 'tls' }";
+        let (ap, vm, users) = lines(network, tls);
+        holds(
+            &ap,
+            &["eap_server=1", "eap_user_file=/etc/airlane/eap0.users"],
+        );
+        holds(
+            &vm,
+            &[
+                "eap=TLS",
+                "identity=\"it\"",
+                "private_key=\"/etc/airlane/client.key\"",
+            ],
+        );
+        assert_eq!(users, "\"it\" TLS\n\"user\" MSCHAPV2 \"secret\" [2]\n");
+        let (_, vm, users) = lines(network, "eap = { method = 'peap', identity = 'user' }");
+        holds(
+            &vm,
+            &[
+                "eap=PEAP",
+                "password=\"secret\"",
+                "ca_cert=\"/etc/airlane/ca.pem\"",
+            ],
+        );
+        assert!(users.starts_with("\"user\" PEAP\n"), "{users}");
+    }
+
+    #[test]
+    fn a_secret_of_the_scenario_wins_over_the_networks_in_the_vm_alone() {
+        let network = "security = 'wpa2-enterprise'\nusers = { user = 'secret' }";
+        let wrong = "eap = { method = 'peap', identity = 'user', password = 'wrong' }";
+        let (_, vm, users) = lines(network, wrong);
+        holds(&vm, &["password=\"wrong\""]);
+        assert!(
+            users.contains("\"secret\"") && !users.contains("wrong"),
+            "{users}"
+        );
+    }
+}

@@ -33,6 +33,8 @@ pub struct Lane {
     pub bssid: Option<String>,
     /// Bytes sent and received, where the NIC counts them.
     pub bytes: Option<(u64, u64)>,
+    /// Keys that its driver has put into the card so far.
+    pub keys: u64,
 }
 
 impl Cards {
@@ -177,6 +179,7 @@ fn lane(status: &DaemonStatus, index: usize) -> Lane {
         associated: vmac.associated,
         bssid: vmac.bssid.map(|bssid| bssid.to_string()),
         bytes: count("sent_bytes").zip(count("received_bytes")),
+        keys: count("keys_set").unwrap_or_default(),
     }
 }
 

@@ -19,6 +19,7 @@ pub use progress::Stream;
 pub use stop::Stop;
 pub use table::paint;
 
+use crate::guest::certificates::Certificates;
 use crate::guest::qemu::{self, Device};
 use crate::guest::{config, state::View};
 use crate::scenario::{ACCESS_POINT_VM, Scenario};
@@ -169,9 +170,10 @@ fn members(
     cards: &Cards,
     kernel: Option<&str>,
 ) -> Result<Vec<Member>> {
+    let certificates = Certificates::for_run(scenario)?;
     let mut members = Vec::new();
     for (index, vm) in scenario.vms.iter().enumerate() {
-        let mut files = config::station(scenario, vm);
+        let mut files = config::station(scenario, vm, certificates.as_ref())?;
         files.push(cards::firmware());
         let recipe = Recipe {
             memory: vm.memory,
@@ -184,7 +186,7 @@ fn members(
     let recipe = Recipe {
         memory: ACCESS_POINT_MEMORY,
         kernel: setup.kernel(kernel)?.clone(),
-        files: config::access_points(scenario),
+        files: config::access_points(scenario, certificates.as_ref())?,
         device: Device::Hwsim(cards.radios()?.to_owned()),
     };
     members.push(Member::new(ACCESS_POINT_VM, Some(recipe)));

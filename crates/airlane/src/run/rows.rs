@@ -77,6 +77,7 @@ mod tests {
         show_external(
             &mut view,
             &Lane {
+                keys: 0,
                 exists: true,
                 associated: true,
                 bssid: bssid.clone(),

@@ -6,6 +6,7 @@ use crate::run::report;
 use crate::run::session::Session;
 use crate::run::stop::Stop;
 use crate::scenario::Check;
+use airlane_wlan::MacAddr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -117,17 +118,26 @@ fn ask_vm(session: &mut Session, number: usize) -> Result<Option<Job>, Stop> {
 }
 
 fn ask_access_point(session: &mut Session, number: usize) -> Result<Option<Job>, Stop> {
-    let Some(vm) = session.scenario.vms.get(number) else {
+    let (Some(cli), Some(mac)) = (hostapd_cli(session, number), mac(session, number)) else {
         return Ok(None);
     };
-    let (cli, mac) = (hostapd_cli(vm.joins), vm.mac);
     let command = format!("{cli} sta {mac}; echo {NEXT}; {cli} pmksa");
     session.exec(session.access_points(), &command).map(Some)
 }
 
-/// The words with which access point `index` is spoken to in its VM.
-pub fn hostapd_cli(index: usize) -> String {
-    format!("hostapd_cli -i wlan{index}")
+/// The words with which the access point of a VM is spoken to.
+pub fn hostapd_cli(session: &Session, number: usize) -> Option<String> {
+    let scenario = session.scenario;
+    let bssid = session.members.get(number)?.view.bssid.as_deref();
+    let own = scenario.access_point_of(scenario.vms.get(number)?, bssid)?;
+    let mut all = scenario.access_points.iter();
+    let index = all.position(|ap| ap.bssid == own.bssid)?;
+    Some(format!("hostapd_cli -i wlan{index}"))
+}
+
+/// A VM's address.
+pub fn mac(session: &Session, number: usize) -> Option<MacAddr> {
+    session.scenario.vms.get(number).map(|vm| vm.mac)
 }
 
 fn answer(session: &mut Session, job: Option<Job>) -> Result<Answer, Stop> {
