@@ -21,6 +21,8 @@ mod vm;
 #[path = "stories/world.rs"]
 mod world;
 
+#[path = "stories/aggregates.rs"]
+mod aggregates;
 #[path = "stories/built_in.rs"]
 mod built_in;
 #[path = "stories/channels.rs"]

@@ -11,6 +11,7 @@
 //!
 //! Receive block-ack agreements are noted; aggregates are not formed.
 
+mod agreements;
 mod beacons;
 mod counters;
 mod dwrr;

@@ -315,6 +315,14 @@ impl Vmac {
         true
     }
 
+    /// True while this station may send frames of this TID in A-MPDUs.
+    pub(crate) fn receives_aggregates(&self, station: MacAddr, tid: u8) -> bool {
+        let mut stations = self.stations.iter().flatten();
+        let station = stations.find(|known| known.address == station);
+        let bit = 1u16.checked_shl(u32::from(tid)).unwrap_or(0);
+        station.is_some_and(|station| station.agreements & bit != 0)
+    }
+
     fn station_mut(&mut self, index: StationIndex) -> Option<&mut Station> {
         self.stations.get_mut(usize::from(index.0))?.as_mut()
     }

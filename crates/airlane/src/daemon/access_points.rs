@@ -7,14 +7,14 @@
 
 use std::collections::BTreeMap;
 
-use airlane_air::{Air, AirEvent, Outcome, Position, RadioConfig, RadioId, Transmission};
-use airlane_vmm::hwsim::MAX_RATES;
+use airlane_air::{
+    Aggregation, Air, AirEvent, Outcome, Position, RadioConfig, RadioId, Transmission,
+};
 use airlane_vmm::{FromHwsim, HwsimFrame, ToHwsim, TxInfo};
 use airlane_wlan::frame::Header;
-use airlane_wlan::{
-    AccessCategory, Channel, Dbm, EdcaParameters, MacAddr, Micros, Rate, RateLadder,
-};
-use arrayvec::ArrayVec;
+use airlane_wlan::{Channel, Dbm, MacAddr, Micros};
+
+use super::hwsim_frame::{Tries, beacon_width, category, spent, transmission};
 
 /// Frame control: power management (IEEE 802.11-2020 9.2.4.1.7).
 const POWER_MANAGEMENT: u16 = 0x1000;
@@ -64,6 +64,8 @@ struct HwsimRadio {
     /// Each as often as hwsim has added it: a scan adds and removes the interface's own once more.
     addresses: Vec<MacAddr>,
     channel: Option<Channel>,
+    /// Its primary channel and width, as its beacons say. hwsim tells the frequency of a frame only.
+    operating: Option<Channel>,
 }
 
 /// A frame on its way, without its bytes.
@@ -76,9 +78,6 @@ struct Pending {
     tx_info: TxInfo,
     tries: Tries,
 }
-
-/// How often each of a frame's rates may be tried.
-type Tries = ArrayVec<u8, MAX_RATES>;
 
 impl AccessPoints {
     /// Access-point VMs at these sites, none connected yet. A site's index is its port.
@@ -98,12 +97,16 @@ impl AccessPoints {
     }
 
     /// A message of the VM behind `port`. Gives the status of a frame that is not even tried.
+    /// `agreed` knows how frames with a header may be aggregated by the agreement that its receiver
+    /// has made. hwsim hands over each MPDU by itself and does not tell of agreements; those of our
+    /// card's drivers are known, also where management frame protection hides their negotiation.
     pub fn message(
         &mut self,
         now: Micros,
         port: usize,
         message: FromHwsim,
         air: &mut Air,
+        agreed: impl Fn(&Header) -> Option<Aggregation>,
     ) -> Option<ToHwsim> {
         match message {
             FromHwsim::Connected => {}
@@ -117,7 +120,7 @@ impl AccessPoints {
                     known.map(|at| list.swap_remove(at));
                 });
             }
-            FromHwsim::Frame(frame) => return self.transmit(now, port, frame, air),
+            FromHwsim::Frame(frame) => return self.transmit(now, port, frame, air, agreed),
         }
         None
     }
@@ -168,6 +171,7 @@ impl AccessPoints {
             id,
             addresses: Vec::new(),
             channel: None,
+            operating: None,
         });
         self.radios.last_mut()
     }
@@ -190,6 +194,7 @@ impl AccessPoints {
         port: usize,
         frame: HwsimFrame,
         air: &mut Air,
+        agreed: impl Fn(&Header) -> Option<Aggregation>,
     ) -> Option<ToHwsim> {
         let refused = frame.status(false, Dbm(0.0), &[]);
         let Ok(header) = Header::parse(&frame.frame) else {
@@ -200,7 +205,8 @@ impl AccessPoints {
         let Some(radio) = self.radio(port, frame.radio, air) else {
             return Some(refused);
         };
-        radio.tune(now, frame.channel, air);
+        radio.note_width(&header, &frame);
+        let channel = radio.tune(now, frame.channel, air);
         let id = radio.id;
         if air.queued(id, category(&header)) >= MAX_QUEUED {
             self.counters.queue_full += 1;
@@ -219,7 +225,12 @@ impl AccessPoints {
                 tries: frame.rates.iter().map(|&(_, tries)| tries).collect(),
             },
         );
-        air.transmit(now, id, transmission(token, frame, &header));
+        let transmission = Transmission {
+            channel,
+            aggregation: agreed(&header),
+            ..transmission(token, frame, &header)
+        };
+        air.transmit(now, id, transmission);
         None
     }
 
@@ -271,6 +282,8 @@ impl AccessPoints {
                 token,
                 outcome,
                 attempts,
+                rate,
+                last_rate,
                 ack_signal,
                 ..
             } => {
@@ -281,7 +294,9 @@ impl AccessPoints {
                     flags: pending.flags,
                     acknowledged: outcome == Outcome::Acknowledged,
                     signal: ack_signal.unwrap_or(Dbm(0.0)),
-                    used: pending.tx_info.used(&spent(&pending.tries, attempts)),
+                    used: pending
+                        .tx_info
+                        .used(&spent(&pending.tries, attempts, rate == last_rate)),
                 };
                 Some((pending.port, message))
             }
@@ -298,13 +313,26 @@ fn sleeper(header: &Header) -> Option<MacAddr> {
 }
 
 impl HwsimRadio {
-    fn tune(&mut self, now: Micros, channel: Channel, air: &mut Air) {
+    fn note_width(&mut self, header: &Header, frame: &HwsimFrame) {
+        if header.is_beacon() {
+            let width = beacon_width(&frame.frame, frame.channel);
+            self.operating = Some(frame.channel.with_width(width));
+        }
+    }
+
+    /// Follows a frame to its channel; as wide as the radio works there.
+    fn tune(&mut self, now: Micros, channel: Channel, air: &mut Air) -> Channel {
+        let same = |other: &Channel| other.primary() == channel.primary();
+        let channel = self.operating.filter(same).unwrap_or(channel);
         if self.channel != Some(channel) {
+            if !self.channel.as_ref().is_some_and(same) {
+                // What waits for the old channel would hold up everything behind it.
+                air.cancel(now, self.id, |_| true);
+            }
             self.channel = Some(channel);
-            // What waits for the old channel would hold up everything behind it.
-            air.cancel(now, self.id, |_| true);
             air.tune(now, self.id, Some(channel));
         }
+        channel
     }
 }
 
@@ -339,66 +367,5 @@ impl Site {
                 .unwrap_or_default(),
             tx_power: self.tx_power,
         }
-    }
-}
-
-fn transmission(token: u64, frame: HwsimFrame, header: &Header) -> Transmission {
-    let category = category(header);
-    let rates = ladder(&frame);
-    let slowest = rates.first().copied().unwrap_or(Rate::OFDM_6);
-    Transmission {
-        category,
-        edca: access_point_edca(category),
-        retry_limit: u8::try_from(rates.len().saturating_sub(1)).unwrap_or(u8::MAX),
-        rates,
-        acknowledge: !frame.no_ack() && !header.receiver.is_group(),
-        ..Transmission::new(token, frame.frame, frame.channel, slowest)
-    }
-}
-
-/// Entries of a [`RateLadder`].
-const LADDER: usize = 16;
-
-/// One attempt an entry, as many as the guest's rate control asked for.
-fn ladder(frame: &HwsimFrame) -> RateLadder {
-    let attempts = |&(rate, tries): &(Rate, u8)| std::iter::repeat_n(rate, usize::from(tries));
-    let all = frame.rates.iter().flat_map(attempts);
-    all.take(LADDER).collect()
-}
-
-/// How `attempts` attempts divide among the rates.
-fn spent(tries: &Tries, attempts: u8) -> Tries {
-    let mut left = attempts;
-    let each = tries.iter().map(|&tries| {
-        let now = left.min(tries);
-        left -= now;
-        now
-    });
-    each.take_while(|&now| now > 0).collect()
-}
-
-/// IEEE 802.11-2020 table 10-1 (user priority to access category).
-fn category(header: &Header) -> AccessCategory {
-    match (header.is_data(), header.tid) {
-        (true, Some(1 | 2)) => AccessCategory::Background,
-        (true, Some(4 | 5)) => AccessCategory::Video,
-        (true, Some(6 | 7)) | (false, _) => AccessCategory::Voice,
-        (true, _) => AccessCategory::BestEffort,
-    }
-}
-
-/// Channel access parameters of an access point's own frames.
-pub(super) fn access_point_edca(category: AccessCategory) -> EdcaParameters {
-    let (cw_min, cw_max, aifsn) = match category {
-        AccessCategory::Background => (15, 1023, 7),
-        AccessCategory::BestEffort => (15, 63, 3),
-        AccessCategory::Video => (7, 15, 1),
-        AccessCategory::Voice => (3, 7, 1),
-    };
-    EdcaParameters {
-        cw_min,
-        cw_max,
-        aifsn,
-        txop: Micros(0),
     }
 }

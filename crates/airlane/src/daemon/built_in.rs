@@ -11,7 +11,7 @@ use airlane_ap::gateway::{Gateway, Network, Taken};
 use airlane_ap::{AccessPoint, Config, Event, Order, Outgoing, Sent};
 use airlane_wlan::{Buffer, Dbm, MacAddr, Micros};
 
-use super::access_points::access_point_edca;
+use super::hwsim_frame::access_point_edca;
 
 /// Frames that may wait for an uplink; more are dropped and counted.
 const MAX_FOR_UPLINK: usize = 1_024;

@@ -7,6 +7,7 @@ mod capture;
 mod card_port;
 mod clock;
 mod handle;
+mod hwsim_frame;
 pub mod journal;
 mod listeners;
 mod names;

@@ -19,8 +19,8 @@ macro_rules! named {
 pub fn air(counters: &AirCounters) -> Named {
     let mut named = named!(counters;
         offered, acknowledged, given_up, unacknowledged, cancelled, malformed, frames, bytes, retries,
-        received, rts, cts, acks, collisions, noise_errors, receiver_sending, too_wide, no_receiver,
-        answer_withheld, internal_collisions,
+        received, rts, cts, acks, aggregates, block_acks, collisions, noise_errors, receiver_sending,
+        too_wide, no_receiver, answer_withheld, internal_collisions,
     );
     named.push(("lag_max_us", counters.lag_max.0));
     let busy = counters.channels.iter().map(|channel| channel.busy.0).sum();

@@ -8,6 +8,7 @@ use airlane_host::Host;
 use airlane_lane::VmId;
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_vmm::{FromHwsim, ToHwsim};
+use airlane_wlan::frame::Header;
 use airlane_wlan::{Event, MacAddr, Micros, Request};
 
 use super::access_points::AccessPoints;
@@ -83,9 +84,9 @@ impl Radio {
 
     /// An access-point VM (`port`) says something.
     pub fn hwsim(&mut self, now: Micros, port: usize, message: FromHwsim) {
-        let status = self
-            .access_points
-            .message(now, port, message, &mut self.air);
+        let Self { air, nic, .. } = self;
+        let agreed = |header: &Header| nic.receive_agreement(header);
+        let status = self.access_points.message(now, port, message, air, agreed);
         self.to_hwsim.extend(status.map(|status| (port, status)));
     }
 

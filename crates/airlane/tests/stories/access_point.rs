@@ -75,7 +75,7 @@ pub struct AccessPoint {
     /// Data frames go back to their sender.
     pub echoes: bool,
     /// Rates of its data frames, and how often each is tried.
-    pub rates: Vec<(OfdmRate, u8)>,
+    pub rates: Vec<(Rate, u8)>,
     pub seen: Seen,
     pub out: VecDeque<FromHwsim>,
     keys: BTreeMap<MacAddr, Key>,
@@ -105,12 +105,14 @@ impl AccessPoint {
             channel,
             group_key: [0xa0 | port as u8; 16],
             echoes: true,
-            rates: vec![
+            rates: [
                 (OfdmRate::M54, 4),
                 (OfdmRate::M24, 4),
                 (OfdmRate::M12, 3),
                 (OfdmRate::M6, 3),
-            ],
+            ]
+            .map(|(rate, tries)| (Rate::Ofdm(rate), tries))
+            .to_vec(),
             seen: Seen::default(),
             out: VecDeque::from([FromHwsim::Connected, address]),
             keys: BTreeMap::new(),
@@ -336,12 +338,17 @@ impl AccessPoint {
         let data = outgoing.note.is_some();
         let rates = match data {
             true => self.rates.clone(),
-            false => vec![(OfdmRate::M6, 8)],
+            false => vec![(Rate::OFDM_6, 8)],
         };
         self.cookie += 1;
         let mut tx_info = TxInfo::default();
         for (entry, &(rate, tries)) in tx_info.0.iter_mut().zip(&rates) {
-            let index = OfdmRate::ALL.iter().position(|&known| known == rate);
+            let index = match rate {
+                Rate::Ht { mcs, .. } => Some(mcs.into()),
+                _ => OfdmRate::ALL
+                    .iter()
+                    .position(|&known| Rate::Ofdm(known) == rate),
+            };
             *entry = TxRate {
                 index: index.map_or(-1, |index| index as i8),
                 tries,
@@ -353,10 +360,7 @@ impl AccessPoint {
             frame: Buffer::from_slice(&outgoing.frame).expect("the frame fits a buffer"),
             channel: self.channel,
             flags: WANTS_STATUS | if group { NO_ACK } else { 0 },
-            rates: rates
-                .iter()
-                .map(|&(rate, tries)| (Rate::Ofdm(rate), tries))
-                .collect(),
+            rates: rates.into_iter().collect(),
             tx_info,
             cookie: self.cookie,
         }));

@@ -1,7 +1,7 @@
 //! A link so long that frames are lost.
 
 use airlane_air::PathLoss;
-use airlane_wlan::{Micros, OfdmRate};
+use airlane_wlan::{Micros, OfdmRate, Rate};
 
 use crate::frames::Note;
 use crate::joining::notes;
@@ -17,7 +17,7 @@ fn far_and_near() -> Story {
         access_points: vec![(36, FAR), (36, 2.0)],
         vms: 2,
     });
-    story.aps[0].rates = vec![(OfdmRate::M54, 5)];
+    story.aps[0].rates = vec![(Rate::Ofdm(OfdmRate::M54), 5)];
     story.join(&[(0, 0), (1, 1)]);
     story
 }
