@@ -34,6 +34,7 @@ mod queue;
 mod radio;
 mod receive;
 mod schedule;
+mod settle;
 mod tap;
 mod transmission;
 

@@ -39,15 +39,15 @@ fn the_oracle_gives_the_published_values() {
 #[test]
 fn the_model_and_its_process_agree_but_for_few_stations() {
     for stations in [5, 10, 20, 50] {
-        assert_within(played(stations, 300_000), collision(stations), 0.015);
+        assert_within(played(stations, 150_000), collision(stations), 0.015);
     }
-    assert!(played(2, 300_000) > 1.05 * collision(2));
-    assert!(played(3, 300_000) > 1.01 * collision(3));
+    assert!(played(2, 150_000) > 1.05 * collision(2));
+    assert!(played(3, 150_000) > 1.01 * collision(3));
 }
 
 #[test]
 fn saturated_stations_follow_bianchi() {
-    let time = Micros(40_000_000);
+    let time = Micros(30_000_000);
     for stations in [2, 3, 5, 10, 20, 35, 50] {
         let config = AirConfig::default();
         let run = saturate(config, ghz5(), stations, time, |number, channel| {
@@ -58,7 +58,7 @@ fn saturated_stations_follow_bianchi() {
         });
         let lost = 1.0 - run.acknowledged as f64 / run.attempts as f64;
         let mbps = goodput(&run, PAYLOAD, time);
-        let (process, model) = (played(stations, 300_000), collision(stations));
+        let (process, model) = (played(stations, 150_000), collision(stations));
         println!(
             "{stations}: {mbps:.3} Mb/s, lost {lost:.4}, process {process:.4}, model {model:.4}"
         );

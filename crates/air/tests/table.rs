@@ -1,0 +1,178 @@
+//! What the medium yields, by rate, signal-to-noise ratio and number of saturated stations: a table
+//! in the repository, so that a change of the medium shows in its figures.
+//!
+//! `UPDATE_DOCS=1 cargo test -p airlane-air --test table` writes it anew. Numbers are compared with
+//! a little tolerance, since another C library's logarithm may decide a draw otherwise.
+
+mod common;
+
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use airlane_air::*;
+use airlane_wlan::*;
+use common::*;
+
+const PAYLOAD: usize = 1472;
+/// QoS header, CCMP, LLC, IP and UDP around the payload.
+const FRAME: usize = 26 + 16 + 8 + 28 + PAYLOAD;
+const SPAN: Micros = Micros(1_000_000);
+const STATIONS: [usize; 4] = [1, 2, 5, 20];
+const SNR: [f32; 7] = [3.0, 8.0, 13.0, 18.0, 23.0, 28.0, 33.0];
+/// Frames that each station keeps queued.
+const DEPTH: u16 = 128;
+
+fn rates() -> Vec<(&'static str, Rate)> {
+    vec![
+        ("6 Mb/s", Rate::OFDM_6),
+        ("24 Mb/s", Rate::Ofdm(OfdmRate::M24)),
+        ("54 Mb/s", M54),
+        ("MCS 7", ht(7, false, true)),
+        ("MCS 15, 40 MHz", ht(15, true, true)),
+        ("MCS 23, 40 MHz", ht(23, true, true)),
+    ]
+}
+
+/// Counts the data PPDUs.
+struct Ppdus(Arc<AtomicU64>);
+
+impl Tap for Ppdus {
+    fn frame(&mut self, captured: &Captured<'_>) {
+        let last = captured.subframe.is_none_or(|subframe| subframe.last);
+        let data = captured.frame[0] == 0x88;
+        self.0.fetch_add(u64::from(data && last), Ordering::Relaxed);
+    }
+}
+
+struct Yield {
+    mbps: f64,
+    /// Share of MPDUs lost to noise, in per cent.
+    noise: f64,
+    /// Share of PPDUs lost to another, in per cent.
+    collided: f64,
+}
+
+struct Bench {
+    air: Air,
+    senders: Vec<(RadioId, u16)>,
+    rate: Rate,
+}
+
+impl Bench {
+    fn new(rate: Rate, snr: f32, stations: usize) -> Self {
+        let floor = noise_floor_dbm(rate, AirConfig::default().noise_figure_db);
+        let mut air = Air::new(AirConfig {
+            path_loss: PathLoss::Ideal {
+                loss_db: 15.0 - floor - snr,
+            },
+            ..AirConfig::default()
+        });
+        let channel = ghz5().with_width(Width::Mhz40Above);
+        radio(&mut air, channel, ACCESS_POINT);
+        let senders = (0..stations).map(|n| (radio(&mut air, channel, address(n)), 0));
+        let senders = senders.collect();
+        Self { air, senders, rate }
+    }
+
+    fn send(&mut self, now: Micros, at: usize) {
+        let (id, sequence) = &mut self.senders[at];
+        *sequence = (*sequence + 1) & 0xfff;
+        let frame = qos(ACCESS_POINT, address(at), *sequence, FRAME);
+        let channel = ghz5().with_width(Width::Mhz40Above);
+        let mut transmission = Transmission::new(at as u64, frame, channel, self.rate);
+        transmission.edca.aifsn = 3;
+        transmission.aggregation = Some(Aggregation::LARGEST);
+        self.air.transmit(now, *id, transmission);
+    }
+
+    fn run(mut self) -> Yield {
+        let ppdus = Arc::new(AtomicU64::new(0));
+        self.air.set_tap(Box::new(Ppdus(Arc::clone(&ppdus))));
+        let depth = if matches!(self.rate, Rate::Ht { .. }) {
+            DEPTH
+        } else {
+            2
+        };
+        for at in 0..self.senders.len() {
+            for _ in 0..depth {
+                self.send(Micros(0), at);
+            }
+        }
+        let (mut now, mut acknowledged) = (Micros(0), 0);
+        while now < SPAN {
+            now = self.air.step(now).expect("stations are saturated");
+            while let Some(event) = self.air.next_event() {
+                if let AirEvent::Sent { token, outcome, .. } = event {
+                    acknowledged += u64::from(outcome == Outcome::Acknowledged);
+                    self.send(now, token as usize);
+                }
+            }
+        }
+        let counters = self.air.counters();
+        let ppdus = ppdus.load(Ordering::Relaxed) as f64;
+        Yield {
+            mbps: (acknowledged * 8 * PAYLOAD as u64) as f64 / now.0 as f64,
+            noise: 100.0 * counters.noise_errors as f64 / counters.frames as f64,
+            collided: 100.0 * counters.collisions as f64 / ppdus,
+        }
+    }
+}
+
+fn document() -> String {
+    let mut text = String::from(
+        "Goodput in Mb/s of UDP payload (1,472 bytes, EDCA best effort, CCMP) / MPDUs lost to noise in\n\
+         per cent / PPDUs lost to a collision in per cent, by signal-to-noise ratio in the bandwidth\n\
+         of the rate and by saturated stations. 802.11n with short guard interval and A-MPDUs.\n\
+         Below 12 dB in 20 MHz, 9 dB in 40 MHz, stations are weaker than -82 dBm: they do not hear\n\
+         each other, and all are hidden nodes.\n\
+         Written by `UPDATE_DOCS=1 cargo test -p airlane-air --test table`.\n\n",
+    );
+    let heads: String = STATIONS.map(|stations| format!("{stations:>22}")).concat();
+    writeln!(text, "{:<16}{:>6}{heads}", "rate", "SNR").unwrap();
+    for (name, rate) in rates() {
+        for snr in SNR {
+            write!(text, "{name:<16}{snr:>6.0}").unwrap();
+            for stations in STATIONS {
+                let Yield {
+                    mbps,
+                    noise,
+                    collided,
+                } = Bench::new(rate, snr, stations).run();
+                write!(
+                    text,
+                    "{:>22}",
+                    format!("{mbps:.1} / {noise:.1} / {collided:.1}")
+                )
+                .unwrap();
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Words are equal; numbers nearly so.
+fn same(one: &str, other: &str) -> bool {
+    match (one.parse::<f64>(), other.parse::<f64>()) {
+        (Ok(one), Ok(other)) => (one - other).abs() <= 0.03 * one.abs().max(other.abs()) + 0.5,
+        _ => one == other,
+    }
+}
+
+#[test]
+fn the_table_in_the_repository_is_what_the_medium_yields() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots/medium.txt");
+    let now = document();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &now).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    for (kept, now) in kept.lines().zip(now.lines()) {
+        let words = kept.split_whitespace().zip(now.split_whitespace());
+        let equal = words.clone().all(|(kept, now)| same(kept, now));
+        assert!(equal, "run with UPDATE_DOCS=1 and judge:\n{kept}\n{now}");
+    }
+    assert_eq!(kept.lines().count(), now.lines().count());
+}
