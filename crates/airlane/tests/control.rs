@@ -39,6 +39,7 @@ impl World {
                 weight: 1,
             }],
             access_point_vms: Vec::new(),
+            built_ins: Vec::new(),
         })
         .unwrap();
         let names = Names {

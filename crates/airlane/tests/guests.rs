@@ -185,6 +185,19 @@ fn each_vm_proves_its_own_identity_and_two_are_refused() {
     }
 }
 
+#[test]
+#[ignore = "boots guests"]
+fn networks_of_hostapd_and_built_in_ones_are_asked_the_same() {
+    let run = run("built-in-ap", "6.1");
+    run.assert_passed();
+    for (name, key_mgmt) in [("it", "WPA2-PSK"), ("user", "WPA2-PSK"), ("guest", "NONE")] {
+        assert_eq!(run.vm(name)["key_mgmt"], key_mgmt);
+    }
+    let radio = &run.report["counters"]["radio"];
+    assert_eq!(radio["ap_home_joined"], 1);
+    assert_eq!(radio["ap_cafe_joined"], 1);
+}
+
 mod capture {
     use super::*;
 

@@ -38,7 +38,7 @@ pub use handle::{DaemonStatus, Handle};
 pub use radio::Placed;
 use radio::Radio;
 use radio_thread::{Ask, HwsimEnds, LaneEnds, RadioThread};
-pub use status::{RadioStatus, VmacStatus};
+pub use status::{BuiltInStatus, RadioStatus, VmacStatus};
 
 /// Requests, and events, that one lane's rings hold.
 const LANE_RING: usize = 1_024;
@@ -61,6 +61,8 @@ pub struct DaemonConfig {
     pub cards: Vec<VmCard>,
     /// One virtio device for each access-point VM.
     pub access_point_vms: Vec<Site>,
+    /// Access points without a VM.
+    pub built_ins: Vec<BuiltIn>,
 }
 
 /// One VM's card.
@@ -125,6 +127,9 @@ impl Daemon {
         for (vm, card) in VmId::all().zip(&config.cards) {
             radio.assign(vm, card.address, card.address_policy);
             radio.set_weight(vm, card.weight);
+        }
+        for built_in in config.built_ins {
+            radio.add_built_in(built_in);
         }
         radio.air_mut().set_tap(Box::new(Taps::new(joining)));
         if let Some(path) = &config.capture {

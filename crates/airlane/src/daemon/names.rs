@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::built_in::Served;
+
 use airlane_air::AirCounters;
 use airlane_host::HostCounters;
 use airlane_nic::{DropReason, HomeView, VmCounters};
@@ -57,6 +59,23 @@ pub fn transport(counters: &airlane_vmm::Counters) -> Named {
         connections, messages, batches, reads, writes, maps, maps_without_file, unmaps, resets,
         interrupts, interrupts_lost, refused, malformed,
     )
+}
+
+/// Counters of a built-in access point and of its gateway.
+pub fn built_in(served: &Served) -> Named {
+    let counters = served.bss.counters();
+    let mut named = named!(counters;
+        beacons, probe_responses, authenticated, associated, refused, joined, wrong_keys, sent_away,
+        group_rekeys, received, received_bytes, sent, sent_bytes, group_sent, retries, put_back, polls,
+    );
+    let drops = airlane_ap::Drop::ALL.into_iter();
+    named.extend(drops.map(|reason| (reason.word(), counters.dropped_for(reason))));
+    let counters = served.gateway.counters();
+    named.extend(named!(counters; arp, echo, offers, leases, exhausted));
+    named.push(("gateway_refused", counters.refused));
+    named.push(("gateway_malformed", counters.malformed));
+    named.push(("unrouted", served.unrouted));
+    named
 }
 
 /// Counters of a vMAC.

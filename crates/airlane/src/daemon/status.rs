@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use airlane_lane::VmId;
 use airlane_wlan::{Channel, MacAddr, Micros};
 
+use super::built_in::Served;
 use super::journal::Link;
 use super::names;
 use super::radio::Radio;
@@ -26,6 +27,17 @@ pub struct VmacStatus {
     pub counters: BTreeMap<String, u64>,
 }
 
+/// One built-in access point.
+#[derive(Clone, Debug, Default)]
+pub struct BuiltInStatus {
+    /// Its name.
+    pub name: String,
+    /// Stations that have joined.
+    pub joined: Vec<MacAddr>,
+    /// Stations that have tried another passphrase.
+    pub wrong_keys: Vec<MacAddr>,
+}
+
 /// The radio as a whole.
 #[derive(Clone, Debug, Default)]
 pub struct RadioStatus {
@@ -37,7 +49,9 @@ pub struct RadioStatus {
     pub channels: Vec<(Channel, BTreeMap<String, u64>)>,
     /// vMACs by VM-ID, those that exist.
     pub vmacs: BTreeMap<usize, VmacStatus>,
-    /// Counters of air, host and NIC, by name.
+    /// The built-in access points.
+    pub built_ins: Vec<BuiltInStatus>,
+    /// Counters of air, host, NIC and built-in access points, by name.
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -67,6 +81,11 @@ impl RadioStatus {
         add("hwsim", "too_many_radios", refused.too_many_radios);
         add("hwsim", "malformed_frames", refused.malformed_frames);
         add("hwsim", "queue_full", refused.queue_full);
+        for served in radio.built_ins().iter() {
+            for (name, value) in names::built_in(served) {
+                add(&format!("ap_{}", served.name), name, value);
+            }
+        }
         let mut vmacs: BTreeMap<usize, VmacStatus> = radio
             .nic()
             .vmacs()
@@ -97,7 +116,16 @@ impl RadioStatus {
                 .map(|home| (home.channel, names::home(&home)))
                 .collect(),
             vmacs,
+            built_ins: radio.built_ins().iter().map(built_in).collect(),
             counters,
         }
+    }
+}
+
+fn built_in(served: &Served) -> BuiltInStatus {
+    BuiltInStatus {
+        name: served.name.clone(),
+        joined: served.bss.joined().map(|(station, _)| station).collect(),
+        wrong_keys: served.wrong_keys.iter().copied().collect(),
     }
 }

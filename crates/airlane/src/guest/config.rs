@@ -3,7 +3,7 @@
 
 use super::certificates::Certificates;
 use super::security::{self, FOLDER};
-use crate::scenario::{ACCESS_POINT_VM, AccessPoint, Scenario, Security, Vm};
+use crate::scenario::{ACCESS_POINT_VM, AccessPoint, ApKind, Scenario, Security, Vm};
 use airlane_wlan::{Band, Width};
 use anyhow::Result;
 
@@ -51,7 +51,9 @@ pub fn access_points(
         scenario.access_points.len()
     );
     let mut files = Vec::new();
-    for (index, ap) in scenario.access_points.iter().enumerate() {
+    // The radios of built-in access points stay without a file, so that all keep their numbers.
+    let numbered = scenario.access_points.iter().enumerate();
+    for (index, ap) in numbered.filter(|(_, ap)| ap.kind == ApKind::Hostapd) {
         conf += &format!(
             "AP{index}_NAME={}\nAP{index}_MAC={}\nAP{index}_NETWORK={}\nAP{index}_ADDRESS={}\nAP{index}_LEASES=\"{}\"\n",
             ap.name,
@@ -78,14 +80,8 @@ pub fn access_points(
 /// `MAC=ADDRESS` of each VM in a network: a known VM gets its address without the address server's
 /// two seconds of looking for another owner.
 fn leases(scenario: &Scenario, network: usize) -> String {
-    let Some(ap) = scenario.access_points.get(network) else {
-        return String::new();
-    };
-    let [a, b, c, _] = ap.subnet.address.octets();
-    let members = scenario.vms.iter().filter(|vm| vm.joins == network);
-    let leases = members
-        .zip(100..=199)
-        .map(|(vm, last)| format!("{}={a}.{b}.{c}.{last}", vm.mac));
+    let leases = scenario.leases(network).into_iter();
+    let leases = leases.map(|(station, address)| format!("{station}={address}"));
     leases.collect::<Vec<_>>().join(" ")
 }
 

@@ -5,12 +5,15 @@ use super::report::Counters;
 use crate::control::by_channel;
 use crate::control::{Names, SOCKET, Server};
 use crate::daemon::journal::Notice;
-use crate::daemon::{Daemon, DaemonConfig, DaemonStatus, Placed, Site, VmCard};
-use crate::scenario::{self, ACCESS_POINT_VM, Scenario};
+use crate::daemon::{BuiltIn, Daemon, DaemonConfig, DaemonStatus, Placed, Site, VmCard};
+use crate::guest::state::View;
+use crate::scenario::{self, ACCESS_POINT_VM, ApKind, Scenario, Uplink};
 use airlane_air::{AirConfig, PathLoss, Position};
+use airlane_ap::Config;
+use airlane_ap::gateway::Network;
 use airlane_iwl::{Model, microcode};
 use airlane_nic::AddressPolicy;
-use airlane_wlan::Dbm;
+use airlane_wlan::{Dbm, MacAddr, Micros};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +21,9 @@ use std::sync::mpsc::Receiver;
 
 /// Transmit power of the card and of the access points, as in most homes.
 const TX_POWER: Dbm = Dbm(15.0);
+
+/// Microseconds between the beacons of two built-in access points.
+const BEACONS_APART: u64 = 7_000;
 
 /// The daemon of one run.
 pub struct Cards(Daemon);
@@ -63,7 +69,13 @@ impl Cards {
             run_dir: folder.to_owned(),
             capture: Some(capture),
             cards: scenario.vms.iter().map(card).collect(),
-            access_point_vms: vec![site],
+            access_point_vms: scenario
+                .hostapds()
+                .next()
+                .map(|_| site)
+                .into_iter()
+                .collect(),
+            built_ins: built_ins(scenario),
         });
         daemon.map(Self).context("cannot serve the cards")
     }
@@ -98,10 +110,11 @@ impl Cards {
         self.0.handle().notices()
     }
 
-    /// How each of `count` VMs stands.
-    pub fn look(&self, count: usize) -> Result<Vec<Lane>> {
+    /// How each of `count` VMs stands, and what the built-in access points see.
+    pub fn look(&self, count: usize) -> Result<(Vec<Lane>, View)> {
         let status = self.0.status()?;
-        Ok((0..count).map(|index| lane(&status, index)).collect())
+        let lanes = (0..count).map(|index| lane(&status, index));
+        Ok((lanes.collect(), view(&status)))
     }
 
     /// All counters now, by the names of `scenario`.
@@ -147,6 +160,52 @@ fn policy(vm: &scenario::Vm) -> AddressPolicy {
     } else {
         AddressPolicy::Fixed
     }
+}
+
+/// The access points that the daemon runs itself.
+fn built_ins(scenario: &Scenario) -> Vec<BuiltIn> {
+    let numbered = scenario.access_points.iter().enumerate();
+    let built_in = |(index, ap): (usize, &scenario::AccessPoint)| match ap.kind {
+        ApKind::Hostapd => None,
+        ApKind::BuiltIn(Uplink::Isolated) => Some(built_in(scenario, index, ap)),
+    };
+    numbered.filter_map(built_in).collect()
+}
+
+fn built_in(scenario: &Scenario, index: usize, ap: &scenario::AccessPoint) -> BuiltIn {
+    let number = index as u64;
+    let mut bss = Config::new(ap.bssid, &ap.ssid, ap.channel);
+    bss.seed = scenario.air.seed.wrapping_add(number);
+    bss.first_beacon = Micros(BEACONS_APART * number);
+    if let Some(passphrase) = &ap.passphrase {
+        bss = bss.wpa2(passphrase);
+    }
+    BuiltIn {
+        name: ap.name.clone(),
+        bss,
+        network: Network {
+            hardware: ap.bssid,
+            address: ap.subnet.address,
+            prefix: ap.subnet.prefix,
+            known: scenario.leases(index).into_iter().collect(),
+            answers: true,
+            name_servers: Vec::new(),
+        },
+        has_uplink: false,
+        position: position(ap.position),
+        tx_power: TX_POWER,
+    }
+}
+
+/// What the built-in access points see, as the access-point VM would tell it.
+fn view(status: &DaemonStatus) -> View {
+    let mut view = View::default();
+    for ap in &status.radio.built_ins {
+        let named = |station: &MacAddr| (ap.name.clone(), station.to_string());
+        view.stations.extend(ap.joined.iter().map(named));
+        view.wrong_keys.extend(ap.wrong_keys.iter().map(named));
+    }
+    view
 }
 
 fn air(air: &scenario::Air) -> AirConfig {

@@ -112,6 +112,7 @@ fn session<'a>(
         scenario,
         members: Vec::new(),
         lanes: Vec::new(),
+        built_ins: View::default(),
         rates: vec![None; scenario.vms.len()],
         progress: Progress::new(stream),
         setup,
@@ -163,7 +164,7 @@ fn go(
     Ok(())
 }
 
-/// All VMs of the scenario, then the one with the access points.
+/// All VMs of the scenario, then the one with the access points, if there are any but built-in ones.
 fn members(
     scenario: &Scenario,
     setup: &Setup,
@@ -182,6 +183,9 @@ fn members(
             device: Device::Card(cards.card(index)?.to_owned()),
         };
         members.push(Member::new(&vm.name, (!vm.external).then_some(recipe)));
+    }
+    if scenario.hostapds().next().is_none() {
+        return Ok(members);
     }
     let recipe = Recipe {
         memory: ACCESS_POINT_MEMORY,

@@ -4,21 +4,34 @@ use super::cards::Lane;
 use super::member::Member;
 use super::table::Row;
 use crate::guest::state::{State, View};
-use crate::scenario::Scenario;
+use crate::scenario::{AccessPoint, ApKind, Scenario};
 
-/// One row for each VM, then one for the access points.
+/// One row for each VM, then one for the access-point VM, then one for each built-in access point.
 pub fn rows(scenario: &Scenario, members: &[Member], rates: &[Option<(f64, f64)>]) -> Vec<Row> {
     let numbered = members.iter().enumerate();
-    numbered
-        .map(|(index, member)| row(scenario, index, member, rates))
-        .collect()
+    let members = numbered.map(|(index, member)| row(scenario, index, member, rates));
+    let points = scenario.access_points.iter();
+    let built_ins = points.filter(|ap| ap.kind != ApKind::Hostapd);
+    members.chain(built_ins.map(built_in)).collect()
+}
+
+/// A built-in access point serves as soon as there is a run.
+fn built_in(ap: &AccessPoint) -> Row {
+    Row {
+        name: ap.name.clone(),
+        state: State::Serving,
+        network: ap.ssid.clone(),
+        bssid: ap.bssid.to_string(),
+        address: ap.subnet.address.to_string(),
+        mbps: None,
+    }
 }
 
 fn row(scenario: &Scenario, index: usize, member: &Member, rates: &[Option<(f64, f64)>]) -> Row {
     let vm = scenario.vms.get(index);
     let numbered = scenario.access_points.iter().enumerate();
     let names: Vec<&str> = numbered
-        .filter(|(index, ap)| ap.network == *index)
+        .filter(|(index, ap)| ap.network == *index && ap.kind == ApKind::Hostapd)
         .map(|(_, ap)| ap.ssid.as_str())
         .collect();
     let network = vm

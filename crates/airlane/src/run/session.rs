@@ -12,7 +12,7 @@ use super::stop::Stop;
 use crate::daemon::journal::Notice;
 use crate::guest::agent::Heard;
 use crate::guest::line::Line;
-use crate::guest::state::State;
+use crate::guest::state::{State, View};
 use crate::scenario::{Position, Scenario};
 use crate::setup::Setup;
 use anyhow::{Context, anyhow};
@@ -26,10 +26,12 @@ const TICK: Duration = Duration::from_millis(250);
 pub struct Session<'a> {
     /// What is run.
     pub scenario: &'a Scenario,
-    /// One member for each VM of the scenario, then the access-point VM.
+    /// One member for each VM of the scenario, then the access-point VM, if there is one.
     pub members: Vec<Member>,
     /// Each VM's vMAC, as last seen.
     pub lanes: Vec<Lane>,
+    /// What the built-in access points see, as last seen.
+    pub built_ins: View,
     /// Each VM's rates to and from the air, in Mb/s.
     pub rates: Vec<Option<(f64, f64)>>,
     /// What people see.
@@ -161,7 +163,8 @@ impl Session<'_> {
         let Some(cards) = &self.cards else {
             return Ok(());
         };
-        let lanes = cards.look(self.scenario.vms.len())?;
+        let (lanes, built_ins) = cards.look(self.scenario.vms.len())?;
+        self.built_ins = built_ins;
         let seconds = self.looked.elapsed().as_secs_f64();
         self.looked = Instant::now();
         for (index, lane) in lanes.iter().enumerate() {
@@ -226,7 +229,21 @@ impl Session<'_> {
         self.finish(&jobs?, limit)
     }
 
-    /// The number of the access-point VM.
+    /// What all access points see: those of the access-point VM, and the built-in ones.
+    pub fn seen_by_access_points(&self) -> impl Iterator<Item = &View> {
+        let vm = self.members.get(self.access_points());
+        let vm = vm.map(|member| &member.view);
+        vm.into_iter().chain([&self.built_ins])
+    }
+
+    /// The access points that hold a key for the station `mac`, or need none.
+    pub fn hosts_of<'a>(&'a self, mac: &'a str) -> impl Iterator<Item = &'a str> {
+        let stations = self.seen_by_access_points().flat_map(|view| &view.stations);
+        let own = stations.filter(move |(_, station)| station == mac);
+        own.map(|(ap, _)| ap.as_str())
+    }
+
+    /// The number of the access-point VM, if there is one.
     pub fn access_points(&self) -> usize {
         self.scenario.vms.len()
     }

@@ -37,7 +37,7 @@ fn ready_or_late(session: &Session, number: usize) -> Result<bool, Stop> {
 
 fn ready(session: &Session, number: usize, member: &Member) -> bool {
     if number == session.access_points() {
-        return member.view.access_points.len() >= session.scenario.access_points.len();
+        return member.view.access_points.len() >= session.scenario.hostapds().count();
     }
     match member.view.state {
         State::Addressed => true,

@@ -1,7 +1,7 @@
 //! From a written check to what is checked: its kind, its keys, the VMs that it is made of.
 
 use super::error::{ScenarioError, Source};
-use super::{Check, CheckKind, Scenario, Walk, fields, raw};
+use super::{ApKind, Check, CheckKind, Scenario, Walk, fields, raw};
 use toml::Spanned;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -191,10 +191,37 @@ fn allowed(
             "name a VM that airlane starts, or use the check `associated`",
         ));
     }
+    refuse_without_hostapd(source, scenario, &place, kind, vm)?;
+    if let Some(witness) = witness {
+        refuse_without_hostapd(source, scenario, &place, kind, witness)?;
+    }
     let taken = scenario
         .checks
         .iter()
         .filter(|check| check.vm == vm)
         .map(|check| check.name.clone());
     fields::unique(source, "check name", &name.to_owned(), &place, taken)
+}
+
+/// Some checks need what a built-in access point has not.
+fn refuse_without_hostapd(
+    source: Source,
+    scenario: &Scenario,
+    place: &std::ops::Range<usize>,
+    kind: &CheckKind,
+    vm: usize,
+) -> Result<()> {
+    let vm = scenario.vms.get(vm);
+    let network = vm.and_then(|vm| scenario.network_of(vm));
+    let built_in = network.filter(|ap| ap.kind != ApKind::Hostapd);
+    let (Some(ap), Some(what)) = (built_in, kind.needs_of_hostapd()) else {
+        return Ok(());
+    };
+    let message = format!(
+        "the built-in access point `{}` has no {what}, which the check `{}` needs",
+        ap.name,
+        kind.word()
+    );
+    let remedy = "name a VM that joins hostapd's network, or use the check `ping`";
+    Err(source.error(place, message, remedy))
 }

@@ -5,6 +5,7 @@ mod address;
 mod checks;
 mod error;
 mod fields;
+mod kind;
 mod network;
 mod raw;
 mod security;
@@ -18,10 +19,12 @@ mod width;
 
 use airlane_wlan::{Channel, MacAddr, Width};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 
 pub use error::ScenarioError;
+pub use kind::{ApKind, Uplink};
 pub use security::{Eap, EapMethod, Security};
 pub use subnet::Subnet;
 
@@ -100,6 +103,8 @@ pub struct AccessPoint {
     pub ssid: String,
     /// Unique among all stations.
     pub bssid: MacAddr,
+    /// Who runs it.
+    pub kind: ApKind,
     /// The first 20 MHz of it.
     pub channel: Channel,
     /// How wide it is with 802.11n; none: it is not one of 802.11n.
@@ -227,6 +232,22 @@ pub struct Walk {
 }
 
 impl CheckKind {
+    /// What it needs that only the access-point VM has.
+    const fn needs_of_hostapd(&self) -> Option<&'static str> {
+        match self {
+            Self::Throughput { .. }
+            | Self::Steady { .. }
+            | Self::Rekeyed { .. }
+            | Self::Killed { .. } => Some("iperf3 server"),
+            Self::Outage { .. } => Some("process to kill"),
+            Self::Associated
+            | Self::Refused
+            | Self::Ping { .. }
+            | Self::Isolated
+            | Self::Roamed(_) => None,
+        }
+    }
+
     /// The word for it in a scenario.
     pub const fn word(&self) -> &'static str {
         match self {
@@ -288,6 +309,24 @@ impl Scenario {
     pub fn access_points_of(&self, network: usize) -> impl Iterator<Item = &AccessPoint> {
         let points = self.access_points.iter();
         points.filter(move |ap| ap.network == network)
+    }
+
+    /// The addresses that are kept for the VMs of the network that begins with number `network`.
+    pub fn leases(&self, network: usize) -> Vec<(MacAddr, Ipv4Addr)> {
+        let Some(ap) = self.access_points.get(network) else {
+            return Vec::new();
+        };
+        let [a, b, c, _] = ap.subnet.address.octets();
+        let members = self.vms.iter().filter(|vm| vm.joins == network);
+        let leases = members.zip(100..=199);
+        let lease = |(vm, last): (&Vm, u8)| (vm.mac, Ipv4Addr::new(a, b, c, last));
+        leases.map(lease).collect()
+    }
+
+    /// The access points that run in the access-point VM.
+    pub fn hostapds(&self) -> impl Iterator<Item = &AccessPoint> {
+        let points = self.access_points.iter();
+        points.filter(|ap| ap.kind == ApKind::Hostapd)
     }
 
     /// True when the scenario wants this VM to be refused.

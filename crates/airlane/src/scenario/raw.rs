@@ -60,6 +60,8 @@ pub struct AccessPoint {
     pub ssid: Option<Spanned<String>>,
     pub bssid: Option<Spanned<String>>,
     pub channel: Spanned<i64>,
+    pub kind: Option<Spanned<String>>,
+    pub uplink: Option<Spanned<String>>,
     pub width: Option<Spanned<u64>>,
     pub security: Option<Spanned<String>>,
     pub passphrase: Option<Spanned<String>>,

@@ -3,7 +3,7 @@
 use super::error::{ScenarioError, Source};
 use super::{
     ACCESS_POINT_VM, AccessPoint, Air, Card, MAX_ACCESS_POINTS, Position, RunSettings, Scenario,
-    Vm, address, checks, fields, network, raw, security, width,
+    Vm, address, checks, fields, kind, network, raw, security, width,
 };
 use airlane_lane::MAX_VMS;
 use airlane_nic::MAX_WEIGHT;
@@ -134,7 +134,9 @@ fn access_point(
         .hostapd
         .iter()
         .map(|line| fields::hostapd_line(source, line));
+    let security = network.secrets.security;
     Ok(AccessPoint {
+        kind: kind::of(source, scenario, raw, security, network.first)?,
         ssid,
         name,
         network: network.first,
@@ -147,7 +149,7 @@ fn access_point(
         )?,
         width: width::of(source, channel, raw.width.as_ref())?,
         channel,
-        security: network.secrets.security,
+        security,
         passphrase: network.secrets.passphrase,
         users: network.secrets.users,
         subnet: network.subnet,

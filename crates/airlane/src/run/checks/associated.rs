@@ -63,12 +63,7 @@ fn contradictions(session: &Session, number: usize) -> Vec<String> {
 
 /// The access point holds a key for this address, and no other access point does.
 fn access_point_view(session: &Session, network: &str, mac: &str) -> Option<String> {
-    let stations = &session.members.get(session.access_points())?.view.stations;
-    let at: Vec<&str> = stations
-        .iter()
-        .filter(|(_, station)| station == mac)
-        .map(|(ap, _)| ap.as_str())
-        .collect();
+    let at: Vec<&str> = session.hosts_of(mac).collect();
     (at != [network]).then(|| format!("{mac} has joined [{}], not [{network}]", at.join(", ")))
 }
 

@@ -5,7 +5,7 @@ use crate::run::jobs::Job;
 use crate::run::report;
 use crate::run::session::Session;
 use crate::run::stop::Stop;
-use crate::scenario::Check;
+use crate::scenario::{ApKind, Check};
 use airlane_wlan::MacAddr;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -125,11 +125,15 @@ fn ask_access_point(session: &mut Session, number: usize) -> Result<Option<Job>,
     session.exec(session.access_points(), &command).map(Some)
 }
 
-/// The words with which the access point of a VM is spoken to.
+/// The words with which the access point of a VM is spoken to. A built-in one has told already what
+/// there is to tell.
 pub fn hostapd_cli(session: &Session, number: usize) -> Option<String> {
     let scenario = session.scenario;
     let bssid = session.members.get(number)?.view.bssid.as_deref();
     let own = scenario.access_point_of(scenario.vms.get(number)?, bssid)?;
+    if own.kind != ApKind::Hostapd {
+        return None;
+    }
     let mut all = scenario.access_points.iter();
     let index = all.position(|ap| ap.bssid == own.bssid)?;
     Some(format!("hostapd_cli -i wlan{index}"))

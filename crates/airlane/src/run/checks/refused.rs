@@ -20,17 +20,11 @@ fn outcome(session: &Session, number: usize) -> (bool, String) {
         session.scenario.vms.get(number),
         session.members.get(number),
     );
-    let access_points = session.members.get(session.access_points());
-    let (Some(vm), Some(member), Some(access_points)) = (vm, member, access_points) else {
+    let (Some(vm), Some(member)) = (vm, member) else {
         return (false, "no such VM".to_owned());
     };
     let mac = vm.mac.to_string();
-    let joined = access_points
-        .view
-        .stations
-        .iter()
-        .find(|(_, station)| *station == mac);
-    if let Some((ap, _)) = joined {
+    if let Some(ap) = session.hosts_of(&mac).next() {
         return (false, format!("`{ap}` has let it in"));
     }
     if member.view.state != State::Refused || member.view.associations > 0 {
@@ -45,7 +39,9 @@ fn outcome(session: &Session, number: usize) -> (bool, String) {
     if !refusals.iter().any(|refusal| refusal.starts_with(own)) {
         return (false, format!("it says {words}, and not {own}"));
     }
-    (true, words + told(&access_points.view, &mac))
+    let mut told = session.seen_by_access_points().map(|view| told(view, &mac));
+    let told = told.find(|told| !told.is_empty()).unwrap_or_default();
+    (true, words + told)
 }
 
 /// What wpa_supplicant says when its credentials are wrong: a 4-way handshake that the access point does

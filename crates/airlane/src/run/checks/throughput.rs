@@ -5,7 +5,7 @@ use super::{Findings, gateway};
 use crate::run::report::Both;
 use crate::run::session::Session;
 use crate::run::stop::Stop;
-use crate::scenario::{Check, CheckKind};
+use crate::scenario::{ApKind, Check, CheckKind};
 use std::time::Duration;
 
 /// What one VM has reached in the phases so far; a failure in its own words.
@@ -50,7 +50,8 @@ pub fn check(
 pub fn start_servers(session: &mut Session) -> Result<(), Stop> {
     let scenario = session.scenario;
     let mut commands = Vec::new();
-    for (index, _) in scenario.access_points.iter().enumerate() {
+    let numbered = scenario.access_points.iter().enumerate();
+    for (index, _) in numbered.filter(|(_, ap)| ap.kind == ApKind::Hostapd) {
         let vms = scenario.vms.iter().filter(|vm| vm.joins == index).count();
         for port in (FIRST_PORT..).take(vms).skip(2) {
             let command = format!("ip netns exec ap{index} iperf3 -s -D -p {port}");
