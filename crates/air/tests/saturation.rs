@@ -41,8 +41,8 @@ fn the_model_and_its_process_agree_but_for_few_stations() {
     for stations in [5, 10, 20, 50] {
         assert_within(played(stations, 300_000), collision(stations), 0.02);
     }
-    assert!(played(2, 150_000) > 1.05 * collision(2));
-    assert!(played(3, 150_000) > 1.01 * collision(3));
+    assert!(played(2, 300_000) > 1.04 * collision(2));
+    assert!(played(3, 300_000) > 1.01 * collision(3));
 }
 
 #[test]
