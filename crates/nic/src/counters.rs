@@ -59,6 +59,8 @@ pub struct VmCounters {
     pub retries: u64,
     /// Time on the medium, all attempts.
     pub airtime: Micros,
+    /// Time that its frames are taken to have waited for the medium: what it pays for besides its airtime.
+    pub contention: Micros,
     /// Frames delivered to the VM.
     pub received: u64,
     /// Bytes of those, MAC header and cipher included, FCS not.
@@ -109,6 +111,10 @@ pub struct Counters {
     pub probes: u64,
     /// Probe requests left out since too many wait already.
     pub probes_skipped: u64,
+    /// A-MPDUs sent.
+    pub aggregates: u64,
+    /// Frames in those, again each time they are sent again.
+    pub aggregated_frames: u64,
     /// Changes of channel.
     pub tunes: u64,
     /// Ends of transmissions whose vMAC was reset meanwhile.

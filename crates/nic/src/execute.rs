@@ -111,21 +111,21 @@ impl Nic {
         let vmac = vmacs.get_mut(vm.index()).and_then(Option::as_deref_mut);
         let vmac = vmac.ok_or(Refusal::NotInitialized)?;
         match command {
-            Command::AddStation(index, address, _) => {
+            Command::AddStation(index, address, ht) => {
                 if let Some(old) = vmac.station(index).map(|station| station.address)
                     && old != address
                 {
                     keys.forget_peer(vm, old);
                 }
-                let added = vmac.add_station(index, address);
+                let added = vmac.add_station(index, address, ht);
                 return known(added, Refusal::StationTableFull);
             }
             Command::RemoveStation(address) => {
                 keys.forget_peer(vm, address);
                 return known(vmac.remove_station(address), Refusal::UnknownStation);
             }
-            Command::ModifyStation(index, _) => {
-                return known(vmac.station(index).is_some(), Refusal::UnknownStation);
+            Command::ModifyStation(index, ht) => {
+                return known(vmac.set_ht(index, ht), Refusal::UnknownStation);
             }
             Command::SetKey(key) => {
                 let station = vmac.station(key.station).ok_or(Refusal::UnknownStation)?;
@@ -137,8 +137,9 @@ impl Nic {
             Command::BlockAck(agreement) => {
                 return known(vmac.set_agreement(agreement), Refusal::UnknownStation);
             }
-            Command::RateLadder(index, ladder, _) => {
-                return known(vmac.set_ladder(index, *ladder), Refusal::UnknownStation);
+            Command::RateLadder(index, ladder, limits) => {
+                let set = vmac.set_ladder(index, *ladder, limits);
+                return known(set, Refusal::UnknownStation);
             }
             Command::Statistics { clear } => return Ok(statistics(vmac, clear)),
             Command::Timing(timing) => vmac.set_timing(now, timing),

@@ -9,8 +9,9 @@
 //! Not here: decisions about commands that touch more than one VM (the host driver), the medium
 //! (the `air` crate), duplicates and replay and reordering (the guest's driver).
 //!
-//! Receive block-ack agreements are noted; aggregates are not formed.
+//! Receive block-ack agreements are noted. A-MPDUs are formed by the air, of frames that are handed to it in bursts.
 
+mod account;
 mod agreements;
 mod beacons;
 mod counters;

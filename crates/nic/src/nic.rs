@@ -8,6 +8,7 @@ use airlane_wlan::{
     AccessCategory, BufferPool, Channel, Event, MacAddr, Micros, MissedBeacons, PowerSave, Request,
 };
 
+use crate::account::{InAir, LastAggregate};
 use crate::counters::{Counters, DropReason, VmCounters};
 use crate::dwrr::{Dwrr, MAX_WEIGHT};
 use crate::flights::{Cargo, Flights};
@@ -19,7 +20,7 @@ use crate::receive::Heard;
 use crate::scan::Sweep;
 use crate::schedule::{Schedule, Step, same};
 use crate::transmit::Ended;
-use crate::vmac::Vmac;
+use crate::vmac::{Stage, Vmac};
 
 /// Sizes of a card.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,8 @@ pub struct NicConfig {
     /// Frames per access category that the air holds at a time. Few: what is with the air can be
     /// neither shared out anew nor flushed.
     pub air_depth: usize,
+    /// The same where frames share PPDUs, as time: enough for the longest PPDU.
+    pub air_ahead: Micros,
     /// Buffers for frames on their way out.
     pub tx_buffers: usize,
     /// Buffers for decrypted frames on their way in.
@@ -40,7 +43,8 @@ impl Default for NicConfig {
         Self {
             queue_limit: 4_096,
             air_depth: 2,
-            tx_buffers: 64,
+            air_ahead: Micros::from_millis(6),
+            tx_buffers: 512,
             rx_buffers: 512,
         }
     }
@@ -108,6 +112,8 @@ pub struct Nic {
     pub(crate) counters: Counters,
     pub(crate) power: PowerSave,
     dwrr: [Dwrr; 4],
+    pub(crate) in_air: [InAir; 4],
+    last_aggregate: LastAggregate,
     weights: [u16; MAX_VMS],
     vm_counters: [VmCounters; MAX_VMS],
     serial: u64,
@@ -138,6 +144,8 @@ impl Nic {
             counters: Counters::default(),
             power: PowerSave::default(),
             dwrr: Default::default(),
+            in_air: Default::default(),
+            last_aggregate: LastAggregate::default(),
             weights: [1; MAX_VMS],
             vm_counters: Default::default(),
             serial: 0,
@@ -160,6 +168,7 @@ impl Nic {
                 rate,
                 signal,
                 at,
+                aggregated,
                 ..
             } => self.heard(&Heard {
                 frame,
@@ -167,8 +176,13 @@ impl Nic {
                 rate,
                 signal,
                 at,
+                aggregated,
             }),
-            AirEvent::Aggregated { .. } => {}
+            AirEvent::Aggregated { frames, at, .. } => {
+                self.counters.aggregates += 1;
+                self.counters.aggregated_frames += u64::from(frames);
+                self.last_aggregate = LastAggregate { at, frames };
+            }
             AirEvent::Sent {
                 token,
                 outcome,
@@ -176,6 +190,7 @@ impl Nic {
                 rts_failures,
                 rate,
                 airtime,
+                at,
                 ..
             } => self.sent(
                 token,
@@ -185,6 +200,7 @@ impl Nic {
                     rts_failures,
                     rate,
                     airtime,
+                    sharers: self.last_aggregate.sharers(at),
                 },
             ),
         }
@@ -349,8 +365,11 @@ impl Nic {
 
     /// Takes all that this VM has, and its frames out of the air.
     pub(crate) fn tear_down<M: Medium>(&mut self, now: Micros, vm: VmId, air: &mut M) {
-        if let Some(slot) = self.vmacs.get_mut(vm.index()) {
-            *slot = None;
+        let vmac = self.vmacs.get_mut(vm.index()).and_then(Option::take);
+        for entry in vmac.iter().flat_map(|vmac| &vmac.outstanding) {
+            if let Stage::InAir(_, prepared) = &entry.stage {
+                self.release(prepared);
+            }
         }
         self.keys.forget(vm);
         self.sweep = self.sweep.take().filter(|sweep| sweep.vm != vm);

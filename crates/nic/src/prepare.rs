@@ -1,6 +1,7 @@
 //! From a frame in the guest's memory to one that is ready for the air: one copy, then every check
 //! on that copy, then sequence number and encryption.
 
+use airlane_air::Aggregation;
 use airlane_dma::Frame;
 use airlane_lane::VmId;
 use airlane_wlan::frame::{CCMP_HEADER, CCMP_MIC, Header, set_sequence_number};
@@ -9,9 +10,10 @@ use airlane_wlan::{
     RateLadder, Transmit, TxCipher, TxRate, TxReport, TxStatus,
 };
 
+use crate::account::estimate;
 use crate::counters::DropReason;
 use crate::keys::KeyTable;
-use crate::vmac::Vmac;
+use crate::vmac::{Station, Vmac};
 
 /// How a frame is protected from stations that cannot hear or understand it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(crate) struct Prepared {
     pub(crate) category: AccessCategory,
     pub(crate) sequence_control: u16,
     pub(crate) acknowledge: bool,
+    /// How it may share a PPDU.
+    pub(crate) aggregation: Option<Aggregation>,
     pub(crate) shield: Shield,
     pub(crate) retry_limit: u8,
     /// What it is expected to cost: one attempt.
@@ -114,13 +118,17 @@ fn ready(
 ) -> Prepared {
     let rate = rates.first().copied().unwrap_or_else(|| lowest(vmac));
     let to_own_bss = Some(header.receiver) == vmac.bssid();
+    let station = vmac.station(transmit.station);
+    let aggregation = station.filter(|_| transmit.aggregate);
+    let aggregation = aggregation.and_then(Station::aggregation);
     Prepared {
         category: transmit.category,
         sequence_control: header.sequence_control.unwrap_or(0),
         acknowledge: transmit.acknowledge && !header.receiver.is_group(),
         shield: shield(vmac.config.as_ref(), transmit.protect, rate),
         retry_limit: transmit.retry_limit.min(MAX_RETRIES),
-        cost: estimate(frame.len(), rate),
+        cost: estimate(frame.len(), rate, aggregation.is_some()),
+        aggregation,
         frame,
         rates,
         dozes: to_own_bss.then_some(header.control & POWER_MANAGEMENT != 0),
@@ -273,11 +281,4 @@ fn shield(config: Option<&Configuration>, rts: bool, rate: Rate) -> Shield {
         (false, true) => Shield::CtsToSelf,
         (false, false) => Shield::None,
     }
-}
-
-/// What one attempt takes, roughly; the true airtime corrects it when the frame has ended.
-fn estimate(length: usize, rate: Rate) -> Micros {
-    const OVERHEAD: u64 = 120;
-    let tenths = u64::from(rate.hundred_kbps()).max(1);
-    Micros(OVERHEAD + length as u64 * 80 / tenths)
 }

@@ -26,6 +26,7 @@ pub(crate) struct Heard {
     pub(crate) rate: Rate,
     pub(crate) signal: Dbm,
     pub(crate) at: Micros,
+    pub(crate) aggregated: bool,
 }
 
 /// What a vMAC gets of a frame.
@@ -174,7 +175,7 @@ impl Nic {
             rate: heard.rate,
             signal: heard.signal,
             at: heard.at,
-            aggregated: false,
+            aggregated: heard.aggregated,
         };
         self.emit(vm, Event::Received(received));
     }

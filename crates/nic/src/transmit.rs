@@ -25,7 +25,12 @@ pub(crate) struct Ended {
     pub(crate) rts_failures: u8,
     pub(crate) rate: airlane_wlan::Rate,
     pub(crate) airtime: Micros,
+    /// Frames that shared its last exchange.
+    pub(crate) sharers: u64,
 }
+
+/// Frames of one vMAC and category that the air has at most: one A-MPDU's window.
+const BURST: usize = 64;
 
 impl Nic {
     /// Takes a frame in. It is looked at when its turn has come.
@@ -62,11 +67,15 @@ impl Nic {
         }
         for category in AccessCategory::ALL.into_iter().rev() {
             let mut wants = self.wanting(category);
-            while wants != 0 && air.queued(self.radio, category) < self.config.air_depth {
+            while wants != 0 && self.air_has_room(category, air) {
                 let picked = self.dwrr_mut(category).and_then(|dwrr| dwrr.pick(wants));
                 let Some(vm) = picked else {
                     break;
                 };
+                // Were it passed over for what it has in the air already, others would get its share.
+                if !self.fits(vm, category, air) {
+                    break;
+                }
                 self.launch(now, vm, category, air);
                 // A launch empties no other vMAC's queue.
                 if !self.wants(vm, category) {
@@ -74,6 +83,28 @@ impl Nic {
                 }
             }
         }
+    }
+
+    /// True when the air may get a frame of this category, if it is a fitting one.
+    fn air_has_room<M: Medium>(&self, category: AccessCategory, air: &M) -> bool {
+        self.air_has_place(category, air) || self.in_air(category).cost < self.config.air_ahead
+    }
+
+    fn air_has_place<M: Medium>(&self, category: AccessCategory, air: &M) -> bool {
+        air.queued(self.radio, category) < self.config.air_depth
+    }
+
+    /// True when the vMAC's next frame may go to the air: there is place, or it shares PPDUs, or it shares the
+    /// medium with frames that do and would wait behind too many of them.
+    fn fits<M: Medium>(&self, vm: VmId, category: AccessCategory, air: &M) -> bool {
+        let Some(vmac) = self.vmac(vm) else {
+            return false;
+        };
+        let next = vmac.queue(category).and_then(VecDeque::front);
+        let aggregates = next.is_some_and(|pending| pending.work.aggregates());
+        let held = vmac.in_air.get(category as usize).copied().unwrap_or(0);
+        let deep = aggregates || self.in_air(category).aggregates > 0;
+        self.air_has_place(category, air) || (deep && held < BURST)
     }
 
     /// Bit n: VM n has a frame of this category for the present channel.
@@ -167,16 +198,15 @@ impl Nic {
                 .as_ref()
                 .is_some_and(|config| config.short_preamble),
             power: vmac.tx_power,
-            aggregation: None,
+            aggregation: prepared.aggregation,
         };
-        if let Some(dwrr) = self.dwrr_mut(prepared.category) {
-            dwrr.charge(vm, prepared.cost);
+        self.charge(vm, &prepared);
+        if let Some(vmac) = self.vmac_mut(vm) {
+            vmac.traffic = now;
+            vmac.note_in_air(prepared.category, true);
         }
         self.set_stage(vm, serial, Stage::InAir(token, prepared));
         self.flights.add(token, Cargo::Frame { vm, serial });
-        if let Some(vmac) = self.vmac_mut(vm) {
-            vmac.traffic = now;
-        }
         air.transmit(now, self.radio, transmission);
     }
 
@@ -203,6 +233,7 @@ impl Nic {
             return;
         };
         let (tag, queue) = (entry.tag, entry.queue);
+        vmac.note_in_air(prepared.category, false);
         let flushed = vmac
             .flushes
             .iter()
@@ -212,24 +243,6 @@ impl Nic {
             self.requeue(vm, serial, tag, queue, prepared, ended.attempts);
         } else {
             self.finish(vm, serial, &prepared, ended);
-        }
-    }
-
-    /// Charges what the frame took instead of what was estimated.
-    fn settle_account(&mut self, vm: VmId, prepared: &Prepared, ended: &Ended) {
-        if let Some(dwrr) = self.dwrr_mut(prepared.category) {
-            dwrr.refund(vm, prepared.cost);
-            dwrr.charge(vm, ended.airtime);
-        }
-        let retries = u64::from(ended.attempts.saturating_sub(1));
-        self.count(vm, |counters| {
-            counters.airtime += ended.airtime;
-            counters.retries += retries;
-        });
-        if let Some(vmac) = self.vmac_mut(vm) {
-            let statistics = &mut vmac.statistics;
-            statistics.airtime += ended.airtime;
-            statistics.retries = statistics.retries.wrapping_add(retries as u32);
         }
     }
 

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
+use airlane_air::Aggregation;
 use airlane_wlan::{
-    AccessCategory, BlockAck, Channel, Configuration, Dbm, EdcaParameters, MacAddr, Micros,
-    RateLadder, ReceiveFilter, STATIONS, StationIndex, Statistics, Tag, Timing, Transmit, TxReport,
-    Width,
+    AccessCategory, AggregationLimits, BlockAck, Channel, Configuration, Dbm, EdcaParameters,
+    MacAddr, Micros, PeerHt, RateLadder, ReceiveFilter, STATIONS, StationIndex, Statistics, Tag,
+    Timing, Transmit, TxReport, Width,
 };
 
 use crate::beacons::{Beacons, Due};
@@ -24,8 +25,34 @@ const WORKING: Micros = Micros::from_millis(200);
 pub(crate) struct Station {
     pub(crate) address: MacAddr,
     pub(crate) ladder: RateLadder,
+    /// What it can receive, and what the driver wants of A-MPDUs to it.
+    ht: PeerHt,
+    limits: AggregationLimits,
     /// Bit n: we receive TID n under a block-ack agreement.
     pub(crate) agreements: u16,
+}
+
+impl Station {
+    /// How frames to it may share PPDUs; `None` when its driver wants none to.
+    pub(crate) fn aggregation(&self) -> Option<Aggregation> {
+        let largest = Aggregation::LARGEST;
+        let limits = self.limits;
+        if limits.frames == 1 {
+            return None;
+        }
+        Some(Aggregation {
+            window: match limits.frames {
+                0 => largest.window,
+                frames => frames.min(largest.window),
+            },
+            octets: self.ht.max_ampdu(),
+            time: match limits.time {
+                Micros(0) => largest.time,
+                time => time.min(largest.time),
+            },
+            spacing_nanos: self.ht.ampdu_spacing_nanos(),
+        })
+    }
 }
 
 /// A frame that waits for the air.
@@ -49,6 +76,14 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// True when it may share a PPDU.
+    pub(crate) fn aggregates(&self) -> bool {
+        match self {
+            Self::Fresh(transmit) => transmit.aggregate,
+            Self::Again(prepared, _) => prepared.aggregation.is_some(),
+        }
+    }
+
     pub(crate) fn queue(&self) -> u8 {
         match self {
             Self::Fresh(transmit) => transmit.queue,
@@ -106,6 +141,8 @@ pub(crate) struct Vmac {
     sequence: u16,
     pub(crate) queues: [VecDeque<Pending>; 4],
     pub(crate) outstanding: VecDeque<Outstanding>,
+    /// Frames that the air has, by access category.
+    pub(crate) in_air: [usize; 4],
     pub(crate) flushes: Vec<Flush>,
     /// Since when it has this BSS, or this association.
     since: Micros,
@@ -131,6 +168,7 @@ impl Vmac {
             sequence: 0,
             queues: Default::default(),
             outstanding: VecDeque::new(),
+            in_air: [0; 4],
             flushes: Vec::new(),
             since: Micros(0),
             told_away: false,
@@ -255,6 +293,17 @@ impl Vmac {
         parameters.copied().unwrap_or(EdcaParameters::DCF)
     }
 
+    /// The air got a frame of this category, or has one no longer.
+    pub(crate) fn note_in_air(&mut self, category: AccessCategory, more: bool) {
+        if let Some(count) = self.in_air.get_mut(category as usize) {
+            *count = if more {
+                *count + 1
+            } else {
+                count.saturating_sub(1)
+            };
+        }
+    }
+
     /// The next sequence number of frames that the driver leaves to us.
     pub(crate) fn next_sequence(&mut self) -> u16 {
         let number = self.sequence;
@@ -267,13 +316,20 @@ impl Vmac {
     }
 
     /// Puts a station in; `false` when the index lies outside the table.
-    pub(crate) fn add_station(&mut self, index: StationIndex, address: MacAddr) -> bool {
+    pub(crate) fn add_station(
+        &mut self,
+        index: StationIndex,
+        address: MacAddr,
+        ht: PeerHt,
+    ) -> bool {
         let Some(slot) = self.stations.get_mut(usize::from(index.0)) else {
             return false;
         };
         *slot = Some(Station {
             address,
             ladder: RateLadder::new(),
+            ht,
+            limits: AggregationLimits::default(),
             agreements: 0,
         });
         true
@@ -295,9 +351,24 @@ impl Vmac {
     }
 
     /// Gives a station its rates; `false` when there is none.
-    pub(crate) fn set_ladder(&mut self, index: StationIndex, ladder: RateLadder) -> bool {
+    pub(crate) fn set_ladder(
+        &mut self,
+        index: StationIndex,
+        ladder: RateLadder,
+        limits: AggregationLimits,
+    ) -> bool {
+        let Some(station) = self.station_mut(index) else {
+            return false;
+        };
+        station.ladder = ladder;
+        station.limits = limits;
+        true
+    }
+
+    /// Notes what a station can receive; `false` when there is none.
+    pub(crate) fn set_ht(&mut self, index: StationIndex, ht: PeerHt) -> bool {
         let station = self.station_mut(index);
-        station.map(|station| station.ladder = ladder).is_some()
+        station.map(|station| station.ht = ht).is_some()
     }
 
     /// Notes a block-ack agreement; `false` when there is no such station or TID.

@@ -33,7 +33,8 @@ pub fn air(counters: &AirCounters) -> Named {
 /// Counters of the NIC.
 pub fn nic(counters: &airlane_nic::Counters) -> Named {
     named!(counters;
-        heard, malformed, unwanted, delivered, announcements, unheard_announcements, probes, probes_skipped, tunes,
+        heard, malformed, unwanted, delivered, announcements, unheard_announcements, probes, probes_skipped, aggregates,
+        aggregated_frames, tunes,
         orphans, pool_misses,
     )
 }
@@ -85,6 +86,7 @@ pub fn vmac(counters: &VmCounters) -> BTreeMap<String, u64> {
         undecryptable, addresses_refused, keys_set,
     );
     named.push(("airtime_us", counters.airtime.0));
+    named.push(("contention_us", counters.contention.0));
     let named = named
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value));

@@ -10,7 +10,7 @@ const OFDM_6: u32 = 0x400d;
 /// UDP payload of one frame.
 const UDP_BITS: f64 = 1_472.0 * 8.0;
 
-/// Airtime that each VM spends within a second of equal load.
+/// Airtime, waiting for the medium included, that each VM spends within a second of equal load.
 fn airtimes(story: &mut Story) -> Vec<f64> {
     for number in 0..story.vms.len() {
         story.load(number, u32::MAX, 60, FULL);
@@ -18,8 +18,9 @@ fn airtimes(story: &mut Story) -> Vec<f64> {
     story.advance(Micros::from_millis(200));
     let before: Vec<_> = (0..story.vms.len()).map(|n| story.counters(n)).collect();
     story.advance(Micros::from_millis(1_000));
+    let cost = |counters: &airlane_nic::VmCounters| counters.airtime + counters.contention;
     let spent = |(n, before): (usize, &airlane_nic::VmCounters)| {
-        story.counters(n).airtime.since(before.airtime).0 as f64
+        cost(&story.counters(n)).since(cost(before)).0 as f64
     };
     before.iter().enumerate().map(spent).collect()
 }

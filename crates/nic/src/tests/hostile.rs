@@ -99,6 +99,7 @@ proptest! {
         let frame = Buffer::from_slice(&bytes).unwrap();
         world.nic.heard(&crate::receive::Heard {
             frame, channel: channel(36), rate: Rate::OFDM_6, signal: Dbm(f32::NAN), at: Micros(0),
+            aggregated: false,
         });
         world.run(Micros::from_millis(1));
     }

@@ -1,5 +1,6 @@
 //! Stories in virtual time: the NIC on the real medium, with small access points.
 
+mod aggregation;
 mod channels;
 mod hostile;
 mod protection;

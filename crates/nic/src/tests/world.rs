@@ -56,10 +56,12 @@ const MEMORY: u64 = 1 << 20;
 impl World {
     /// A card, and one access point per channel number.
     pub(super) fn new(channels: &[u16]) -> Self {
-        let mut air = Air::new(AirConfig {
-            seed: 7,
-            ..AirConfig::default()
-        });
+        Self::on(AirConfig::default(), channels)
+    }
+
+    /// The same on another medium.
+    pub(super) fn on(air: AirConfig, channels: &[u16]) -> Self {
+        let mut air = Air::new(AirConfig { seed: 7, ..air });
         let card = air.add_radio(radio("card"));
         let aps = channels.iter().enumerate();
         let aps = aps.map(|(n, &number)| Ap {
