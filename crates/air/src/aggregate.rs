@@ -68,13 +68,14 @@ enum Meets {
 }
 
 impl Queue {
-    /// Chooses and marks what goes on the air next: the head, and what may travel with it.
-    pub fn load(&mut self) -> Option<Load> {
+    /// Chooses and marks what goes on the air next: the head, and what may travel with it. `narrow`:
+    /// in 20 MHz, whatever the ladder says.
+    pub fn load(&mut self, narrow: bool) -> Option<Load> {
         let mut waiting = self.pending.iter_mut();
         let head = waiting.next()?;
         head.aboard = true;
         let mut load = Load {
-            rate: head.next_rate(),
+            rate: narrowed(head.next_rate(), narrow),
             frames: 1,
             octets: head.octets(),
             last_at: 0,
@@ -169,6 +170,23 @@ impl Limits {
     }
 }
 
+fn narrowed(rate: Rate, narrow: bool) -> Rate {
+    match rate {
+        Rate::Ht {
+            mcs,
+            wide,
+            short_guard,
+            greenfield,
+        } => Rate::Ht {
+            mcs,
+            wide: wide && !narrow,
+            short_guard,
+            greenfield,
+        },
+        other => other,
+    }
+}
+
 /// Bytes that pass at `rate` in a span, rounded up.
 fn octets_in(nanos: u32, rate: Rate) -> usize {
     let tenths_of_bits = u64::from(nanos) * u64::from(rate.hundred_kbps()) / 1_000;
@@ -242,7 +260,7 @@ mod tests {
                 .pending
                 .push_back(Pending::new(transmission, Some(header)));
         }
-        queue.load().unwrap()
+        queue.load(false).unwrap()
     }
 
     #[test]

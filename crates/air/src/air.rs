@@ -103,12 +103,16 @@ impl Air {
     }
 
     /// What a radio hears, and where it sends, from now on; `None`: nothing. A frame that began
-    /// before is not heard, unless only the width changes.
+    /// before is not heard, unless only the width changes. At 40 MHz a frame at a wide rate takes both
+    /// halves, and goes out at the narrow rate when the other half is busy.
     pub fn tune(&mut self, now: Micros, id: RadioId, channel: Option<Channel>) {
         self.run_until(now);
+        let second = channel.and_then(Channel::secondary);
+        let second = second.map(|secondary| self.medium_of(secondary));
         let Some(radio) = self.radios.get_mut(id) else {
             return;
         };
+        radio.second = second;
         let primary = |channel: Option<Channel>| channel.map(Channel::primary);
         let before = radio.tuned.map(|(_, channel)| channel);
         if let (Some((_, current)), Some(channel)) = (&mut radio.tuned, channel)

@@ -14,7 +14,7 @@ use crate::{Air, RadioId};
 
 /// How long a signal lasts before a radio that is about to send can act on it: aCCATime and
 /// aRxTxTurnaroundTime (IEEE 802.11-2020 table 17-21).
-const NOTICED: Micros = Micros(6);
+pub(crate) const NOTICED: Micros = Micros(6);
 
 impl Air {
     pub(crate) fn enqueue(&mut self, id: RadioId, pending: Pending) {
@@ -106,16 +106,16 @@ impl Air {
     }
 
     fn hears(&self, radio: &Radio, ppdu: &Ppdu) -> bool {
-        radio.id == ppdu.source.radio
-            || self.signal(radio, &ppdu.source, ppdu.channel) >= self.real.carrier_sense.0
+        let half = radio.medium() != Some(ppdu.medium);
+        radio.id == ppdu.source.radio || self.senses(radio, &ppdu.source, ppdu.channel, half)
     }
 
     fn hears_any(&self, radio: &Radio, medium: MediumId) -> bool {
         let Some(medium) = self.media.get(medium.0) else {
             return false;
         };
-        let mut active = medium.active.iter().filter_map(|id| self.ppdus.get(*id));
-        active.any(|ppdu| self.hears(radio, ppdu))
+        let mut on_air = medium.on_air().filter_map(|id| self.ppdus.get(id));
+        on_air.any(|ppdu| self.hears(radio, ppdu))
     }
 
     /// Since when the radio has heard nobody, and until when the medium is reserved for it.
@@ -148,20 +148,27 @@ impl Air {
             rate,
             octets,
             overlapped,
+            half,
             ..
         } = past;
-        !overlapped && self.legible(radio, source, *channel, *rate, *octets)
+        let whole = !overlapped && !half && radio.takes_width_of(*rate);
+        whole && self.legible(radio, source, *channel, *rate, *octets)
     }
 
     fn heard(&self, radio: &Radio, past: &Past) -> bool {
-        radio.id == past.source.radio
-            || self.signal(radio, &past.source, past.channel) >= self.real.carrier_sense.0
+        radio.id == past.source.radio || self.senses(radio, &past.source, past.channel, past.half)
     }
 
     /// A frame has begun: who hears it stops counting, except who is about to send and can notice
     /// no more.
     pub(crate) fn carrier_rises(&mut self, ppdu: &Ppdu) {
-        let contenders = self.take_contenders(ppdu.medium);
+        for medium in ppdu.media() {
+            self.carrier_rises_on(medium, ppdu);
+        }
+    }
+
+    fn carrier_rises_on(&mut self, medium: MediumId, ppdu: &Ppdu) {
+        let contenders = self.take_contenders(medium);
         for id in &contenders {
             let heard = self.radios.get(*id).is_some_and(|r| self.hears(r, ppdu));
             let now = self.now;
@@ -177,21 +184,27 @@ impl Air {
 
     /// A frame is over: who hears nobody any more counts on after its AIFS.
     pub(crate) fn carrier_falls(&mut self, ppdu: &Ppdu) {
-        let contenders = self.take_contenders(ppdu.medium);
+        for medium in ppdu.media() {
+            self.carrier_falls_on(medium, ppdu);
+        }
+    }
+
+    fn carrier_falls_on(&mut self, medium: MediumId, ppdu: &Ppdu) {
+        let contenders = self.take_contenders(medium);
         for id in &contenders {
-            self.fall_for(*id, ppdu);
+            self.fall_for(*id, medium, ppdu);
         }
         self.scratch = contenders;
     }
 
-    fn fall_for(&mut self, id: RadioId, ppdu: &Ppdu) {
+    fn fall_for(&mut self, id: RadioId, medium: MediumId, ppdu: &Ppdu) {
         let Some(radio) = self.radios.get(id) else {
             return;
         };
         if !radio.sense.busy {
             return;
         }
-        let busy = self.hears_any(radio, ppdu.medium);
+        let busy = self.hears_any(radio, medium);
         let own = ppdu.source.radio == radio.id;
         let read = own || self.reads(radio, ppdu);
         let reserved = read && self.reserves(radio, ppdu);
@@ -226,7 +239,9 @@ impl Air {
     /// channel access goes. Bit errors are not drawn for this: what arrives more often than not,
     /// arrives.
     fn reads(&self, radio: &Radio, ppdu: &Ppdu) -> bool {
-        !self.collided(radio, ppdu)
+        radio.medium() == Some(ppdu.medium)
+            && radio.takes_width_of(ppdu.rate)
+            && !self.collided(radio, ppdu)
             && self.legible(
                 radio,
                 &ppdu.source,

@@ -54,7 +54,7 @@ pub struct AirCounters {
     pub internal_collisions: u64,
     /// Longest that [`crate::Air::step`] came after an event's own time.
     pub lag_max: Micros,
-    /// Time on the air by primary channel.
+    /// Time on the air by primary channel; a 40 MHz frame's other half is not counted.
     pub channels: Vec<ChannelAirtime>,
 }
 

@@ -14,10 +14,11 @@ use crate::{Air, Outcome, Protection, RadioId};
 impl Air {
     pub(crate) fn begin_exchange(&mut self, id: RadioId, category: AccessCategory) {
         let now = self.now;
+        let narrow = self.second_half_is_busy(id);
         let Some(radio) = self.radios.get_mut(id) else {
             return;
         };
-        let Some(load) = radio.queue_mut(category).load() else {
+        let Some(load) = radio.queue_mut(category).load(narrow) else {
             return;
         };
         let Some(head) = radio.queue(category).pending.front() else {
@@ -53,26 +54,24 @@ impl Air {
         let Some(mut ppdu) = self.ppdus.remove(id) else {
             return;
         };
-        let now = self.now;
-        if let Some(medium) = self.media.get_mut(ppdu.medium.0) {
-            if medium.active.is_empty() {
-                medium.busy_since = now;
-            }
-            for other in &medium.active {
-                if let Some(other) = self.ppdus.get_mut(*other) {
-                    other.overlapped_by(ppdu.source);
-                    ppdu.overlapped_by(other.source);
-                }
-            }
-        }
+        self.overlap(&mut ppdu);
         self.carrier_rises(&ppdu);
-        let (medium, end) = (ppdu.medium, ppdu.end);
+        let (medium, second, end) = (ppdu.medium, ppdu.second, ppdu.end);
         let id = self.ppdus.insert(ppdu);
         if let Some(medium) = self.media.get_mut(medium.0) {
+            if medium.active.is_empty() {
+                medium.busy_since = self.now;
+            }
             medium.active.push(id);
+        }
+        if let Some(second) = second.and_then(|second| self.media.get_mut(second.0)) {
+            second.halves.push(id);
         }
         self.schedule.at(end, Due::End(id));
         self.plan_access(medium);
+        if let Some(second) = second {
+            self.plan_access(second);
+        }
     }
 
     /// Plans a frame a SIFS from now.
@@ -158,33 +157,28 @@ impl Air {
         }
         self.sense_again(ppdu.source.radio, &ppdu);
         self.carrier_falls(&ppdu);
-        self.plan_access(ppdu.medium);
+        for medium in ppdu.media() {
+            self.plan_access(medium);
+        }
         self.reuse(ppdu.content);
     }
 
     fn leave_air(&mut self, id: PpduId, ppdu: &Ppdu) {
         let now = self.now;
-        let Some(medium) = self.media.get_mut(ppdu.medium.0) else {
-            return;
-        };
-        medium.active.retain(|other| *other != id);
-        medium.remember(
-            Past {
-                source: ppdu.source,
-                channel: ppdu.channel,
-                receiver: ppdu.receiver,
-                rate: ppdu.rate,
-                octets: ppdu.mpdu_octets(),
-                overlapped: ppdu.jammed || !ppdu.overlaps.is_empty(),
-                end: now,
-                nav_until: now + ppdu.nav,
-            },
-            now,
-        );
-        if medium.active.is_empty()
-            && let Some(airtime) = self.counters.channels.get_mut(ppdu.medium.0)
-        {
-            airtime.busy += now.since(medium.busy_since);
+        for here in ppdu.media() {
+            let Some(medium) = self.media.get_mut(here.0) else {
+                continue;
+            };
+            let half = here != ppdu.medium;
+            medium.active.retain(|other| *other != id);
+            medium.halves.retain(|other| *other != id);
+            medium.remember(Past::of(ppdu, half, now), now);
+            if !half
+                && medium.active.is_empty()
+                && let Some(airtime) = self.counters.channels.get_mut(here.0)
+            {
+                airtime.busy += now.since(medium.busy_since);
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use crate::airtime::{
 use crate::medium::{Content, Mpdu, Ppdu, Source};
 use crate::queue::Pending;
 use crate::radio::{Exchange, Radio};
+use crate::receive::is_wide;
 use crate::{Air, RadioId};
 
 impl Air {
@@ -29,6 +30,7 @@ impl Air {
                 power: head.transmission.power.unwrap_or(radio.tx_power),
             },
             medium,
+            second: radio.second.filter(|_| is_wide(rate)),
             channel,
             rate,
             content: Content::Rts,
@@ -142,6 +144,7 @@ impl Air {
             overlaps: ArrayVec::new(),
             jammed: false,
             medium: ppdu.medium,
+            second: None,
             channel: ppdu.channel,
         }
     }

@@ -10,12 +10,11 @@
 //! capture or collision of overlapping frames; bit errors by signal-to-noise ratio; ACKs, time-outs,
 //! retries along a ladder of rates; A-MPDUs with BlockAcks and bit errors of their own for each
 //! frame; the frame durations of clauses 15 to 19. Saturated, it follows Bianchi's model
-//! (`tests/saturation.rs`).
+//! (`tests/saturation.rs`). A 40 MHz frame takes both its channels, and goes out in 20 MHz when the secondary one is busy.
 //!
 //! What is not: transmit opportunities of several PPDUs, BlockAckReq, NAV reset after an unanswered
-//! RTS, interference between neighbouring channels (secondary 20 MHz included), fading, propagation
-//! delay. Counters run down as EDCA's do; those of DCF proper (10.3.4.3) skip the slot after a busy
-//! medium.
+//! RTS, interference between channels that do not share 20 MHz, fading, propagation delay. Counters
+//! run down as EDCA's do; those of DCF proper (10.3.4.3) skip the slot after a busy medium.
 
 mod aggregate;
 mod air;
@@ -37,6 +36,7 @@ mod schedule;
 mod settle;
 mod tap;
 mod transmission;
+mod wide;
 
 pub use aggregate::Aggregation;
 pub use air::Air;

@@ -48,6 +48,9 @@ pub(crate) struct Source {
     pub power: Dbm,
 }
 
+/// Half the power, in dB.
+pub(crate) const HALF_DB: f32 = 3.01;
+
 /// Frames that may overlap one frame before it counts as lost everywhere.
 const OVERLAPS: usize = 6;
 
@@ -56,6 +59,8 @@ const OVERLAPS: usize = 6;
 pub(crate) struct Ppdu {
     pub source: Source,
     pub medium: MediumId,
+    /// Where its other half is, when it is 40 MHz wide.
+    pub second: Option<MediumId>,
     pub channel: Channel,
     pub rate: Rate,
     pub content: Content,
@@ -84,8 +89,27 @@ impl Ppdu {
         }
     }
 
-    pub fn overlapped_by(&mut self, other: Source) {
-        self.jammed |= self.overlaps.try_push(other).is_err();
+    /// The 20 MHz channels that it is on.
+    pub fn media(&self) -> impl Iterator<Item = MediumId> + use<> {
+        std::iter::once(self.medium).chain(self.second)
+    }
+
+    pub fn overlapped_by(&mut self, other: &Self) {
+        let power = other.power_beside(self.second.is_some());
+        let source = Source {
+            power,
+            ..other.source
+        };
+        self.jammed |= self.overlaps.try_push(source).is_err();
+    }
+
+    /// What of its power falls into another frame: half of a wide one into a narrow one.
+    fn power_beside(&self, wide: bool) -> Dbm {
+        if self.second.is_some() && !wide {
+            Dbm(self.source.power.0 - HALF_DB)
+        } else {
+            self.source.power
+        }
     }
 }
 
@@ -133,8 +157,27 @@ pub(crate) struct Past {
     /// Bytes of its first MPDU.
     pub octets: usize,
     pub overlapped: bool,
+    /// Only its other half was here.
+    pub half: bool,
     pub end: Micros,
     pub nav_until: Micros,
+}
+
+impl Past {
+    /// What is remembered of a frame that is over.
+    pub fn of(ppdu: &Ppdu, half: bool, now: Micros) -> Self {
+        Self {
+            source: ppdu.source,
+            channel: ppdu.channel,
+            receiver: ppdu.receiver,
+            rate: ppdu.rate,
+            octets: ppdu.mpdu_octets(),
+            overlapped: ppdu.jammed || !ppdu.overlaps.is_empty(),
+            half,
+            end: now,
+            nav_until: now + ppdu.nav,
+        }
+    }
 }
 
 /// The longest wait after a frame there is: EIFS in 2.4 GHz, with 15 slots of 20 µs.
@@ -146,6 +189,8 @@ pub(crate) struct Medium {
     pub monitors: Vec<RadioId>,
     pub contenders: Vec<RadioId>,
     pub active: Vec<PpduId>,
+    /// Wide frames on the air whose primary channel is another, but whose other half is here.
+    pub halves: Vec<PpduId>,
     pub past: VecDeque<Past>,
     /// The planned access, and its number: older ones are void.
     pub access_at: Option<Micros>,
@@ -161,11 +206,17 @@ impl Medium {
             monitors: Vec::new(),
             contenders: Vec::new(),
             active: Vec::new(),
+            halves: Vec::new(),
             past: VecDeque::new(),
             access_at: None,
             access_serial: 0,
             busy_since: Micros(0),
         }
+    }
+
+    /// All that can be heard here.
+    pub fn on_air(&self) -> impl Iterator<Item = PpduId> + '_ {
+        self.active.iter().chain(&self.halves).copied()
     }
 
     /// Remembers a frame for as long as it can hold anyone back.

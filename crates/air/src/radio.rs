@@ -110,6 +110,8 @@ pub(crate) struct Radio {
     pub position: Position,
     pub tx_power: Dbm,
     pub tuned: Option<(MediumId, Channel)>,
+    /// The other half of a 40 MHz channel.
+    pub second: Option<MediumId>,
     /// When it came to this primary channel.
     pub tuned_since: Micros,
     pub addresses: Vec<MacAddr>,
@@ -132,6 +134,7 @@ impl Radio {
             position: config.position,
             tx_power: config.tx_power,
             tuned: None,
+            second: None,
             tuned_since: Micros(0),
             addresses: Vec::new(),
             promiscuous: false,

@@ -312,6 +312,7 @@ impl Ppdu {
     }
 }
 
-fn is_wide(rate: Rate) -> bool {
+/// 40 MHz wide.
+pub(crate) fn is_wide(rate: Rate) -> bool {
     matches!(rate, Rate::Ht { wide: true, .. })
 }

@@ -46,7 +46,7 @@ fn act() -> impl Strategy<Value = Act> {
         });
     prop_oneof![
         6 => send,
-        2 => (0..RADIOS, 0..4_u8).prop_map(|(radio, channel)| Act::Tune(radio, channel)),
+        2 => (0..RADIOS, 0..6_u8).prop_map(|(radio, channel)| Act::Tune(radio, channel)),
         1 => (0..RADIOS).prop_map(Act::Cancel),
         1 => (0..RADIOS, 0.0..80.0_f32).prop_map(|(radio, x)| Act::Move(radio, x)),
         1 => (0..RADIOS).prop_map(Act::Replace),
@@ -87,6 +87,15 @@ impl World {
             Act::Send { from, .. } => air.transmit(*now, self.radios[from], transmission(act)),
             Act::Tune(radio, 0) => air.tune(*now, self.radios[radio], None),
             Act::Tune(radio, 1) => air.tune(*now, self.radios[radio], Some(ghz2())),
+            Act::Tune(radio, 2) => {
+                let wide = ghz5().with_width(Width::Mhz40Above);
+                air.tune(*now, self.radios[radio], Some(wide));
+            }
+            Act::Tune(radio, 3) => {
+                let other = Channel::new(Band::Ghz5, 40).unwrap();
+                let other = other.with_width(Width::Mhz40Below);
+                air.tune(*now, self.radios[radio], Some(other));
+            }
             Act::Tune(radio, _) => air.tune(*now, self.radios[radio], Some(ghz5())),
             Act::Cancel(radio) => air.cancel(*now, self.radios[radio], |token| token % 2 == 0),
             Act::Move(radio, x) => {
@@ -158,7 +167,7 @@ fn transmission(act: &Act) -> Transmission {
         Rate::DSSS_1,
         Rate::Ht {
             mcs: 15,
-            wide: false,
+            wide: length % 2 == 0,
             short_guard: true,
             greenfield: false,
         },

@@ -100,6 +100,16 @@ impl Channel {
         }
     }
 
+    /// The other 20 MHz of a 40 MHz channel, where there is one (IEEE 802.11-2020 19.3.15.4).
+    pub fn secondary(self) -> Option<Self> {
+        let number = match self.width {
+            Width::Mhz20 => return None,
+            Width::Mhz40Above => self.number.checked_add(4)?,
+            Width::Mhz40Below => self.number.checked_sub(4)?,
+        };
+        Self::new(self.band, number.into()).ok()
+    }
+
     /// The primary 20 MHz alone: what two radios must share to hear each other's beacons.
     pub const fn primary(self) -> Self {
         self.with_width(Width::Mhz20)
@@ -143,6 +153,18 @@ mod tests {
             assert_eq!(channel.frequency(), mhz);
             assert_eq!(Channel::from_frequency(mhz), Ok(channel));
         }
+    }
+
+    #[test]
+    fn the_secondary_channel_lies_four_numbers_away() {
+        let secondary = |band, number, width| {
+            let channel = Channel::new(band, number).unwrap().with_width(width);
+            channel.secondary().map(Channel::number)
+        };
+        assert_eq!(secondary(Band::Ghz5, 36, Width::Mhz40Above), Some(40));
+        assert_eq!(secondary(Band::Ghz5, 40, Width::Mhz40Below), Some(36));
+        assert_eq!(secondary(Band::Ghz5, 36, Width::Mhz20), None);
+        assert_eq!(secondary(Band::Ghz2, 2, Width::Mhz40Below), None);
     }
 
     #[test]
