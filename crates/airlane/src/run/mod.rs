@@ -22,7 +22,7 @@ pub use table::paint;
 use crate::guest::certificates::Certificates;
 use crate::guest::qemu::{self, Device};
 use crate::guest::{config, state::View};
-use crate::scenario::{ACCESS_POINT_VM, Scenario};
+use crate::scenario::{ACCESS_POINT_VM, Eap, EapMethod, Scenario, Vm};
 use crate::setup::Setup;
 use anyhow::{Context, Result};
 use cards::Cards;
@@ -215,18 +215,28 @@ fn announce_external(session: &mut Session, cards: &Cards) -> Result<()> {
         let Some(network) = session.scenario.network_of(vm) else {
             continue;
         };
-        let key = vm
-            .passphrase
-            .as_deref()
-            .map_or("no passphrase".to_owned(), |key| {
-                format!("passphrase {key:?}")
-            });
         session.progress.say(&format!(
-            "inside it, join the network {:?} with {key}",
-            network.ssid
+            "inside it, join the network {:?} ({}) with {}",
+            network.ssid,
+            network.security.word(),
+            credentials(vm)
         ));
     }
     Ok(())
+}
+
+/// What a person types in to join as this VM.
+fn credentials(vm: &Vm) -> String {
+    match (vm.eap.as_ref(), &vm.passphrase) {
+        (Some(Eap { identity, method }), _) => match method {
+            EapMethod::Peap { password } => {
+                format!("PEAP, identity {identity:?} and password {password:?}")
+            }
+            EapMethod::Tls { .. } => format!("EAP-TLS as {identity:?}"),
+        },
+        (None, Some(key)) => format!("passphrase {key:?}"),
+        (None, None) => "no passphrase".to_owned(),
+    }
 }
 
 /// Stops everything; what was known of the guests, and the counters.
