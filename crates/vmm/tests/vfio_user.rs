@@ -139,9 +139,10 @@ fn wait_for(event: &EventFd) -> bool {
 }
 
 fn memfd(size: u64) -> File {
-    let fd = rustix::fs::memfd_create("guest", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-    let file = File::from(fd);
+    let flags = rustix::fs::MemfdFlags::CLOEXEC | rustix::fs::MemfdFlags::ALLOW_SEALING;
+    let file = File::from(rustix::fs::memfd_create("guest", flags).unwrap());
     file.set_len(size).unwrap();
+    rustix::fs::fcntl_add_seals(&file, rustix::fs::SealFlags::SHRINK).unwrap();
     file
 }
 

@@ -39,6 +39,18 @@ pub fn info(index: u32) -> Option<(u32, u32)> {
     }
 }
 
+/// A signal must never wait, whatever the client has made of its descriptor: an eventfd whose counter is
+/// full, or a full pipe in an eventfd's place, would hold up the lane. The flag belongs to the open file, so
+/// a client that takes it off again hangs its own lane and nothing else.
+fn never_waiting(event: OwnedFd) -> Result<OwnedFd, i32> {
+    let set = || {
+        let flags = rustix::fs::fcntl_getfl(&event)?;
+        rustix::fs::fcntl_setfl(&event, flags | rustix::fs::OFlags::NONBLOCK)
+    };
+    set().map_err(|errno: rustix::io::Errno| errno.raw_os_error())?;
+    Ok(event)
+}
+
 /// Writes one to an eventfd. A full counter means the signal is pending anyway.
 fn signal(event: &OwnedFd) -> bool {
     matches!(
@@ -52,6 +64,7 @@ impl Interrupts {
     /// the file descriptors that came along.
     pub fn set(&mut self, set: &SetIrqs<'_>, event: Option<OwnedFd>) -> Result<(), i32> {
         let vectors = info(set.index).ok_or(libc::EINVAL)?.1;
+        let event = event.map(never_waiting).transpose()?;
         let end = set.start.checked_add(set.count).ok_or(libc::EINVAL)?;
         if end > vectors {
             return Err(libc::EINVAL);

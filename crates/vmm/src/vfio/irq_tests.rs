@@ -125,3 +125,31 @@ fn one_vector_of_intx_and_of_msi_and_none_of_the_rest() {
     let counts = [0, 1, 2, 3, 4, 5].map(count);
     assert_eq!(counts, [Some(1), Some(1), Some(0), None, Some(0), None]);
 }
+
+#[test]
+fn a_descriptor_that_is_full_does_not_hold_up_the_lane() {
+    use std::io::Write;
+    let full = rustix::event::eventfd(0, rustix::event::EventfdFlags::empty()).unwrap();
+    rustix::io::write(&full, &(u64::MAX - 1).to_ne_bytes()).unwrap();
+    let mut irqs = Interrupts::default();
+    irqs.set(&set(EVENTFD | TRIGGER, MSI, 1, &[]), Some(full))
+        .unwrap();
+    assert!(irqs.fire_msi(), "a full counter is a pending interrupt");
+
+    let (_reader, mut writer) = std::os::unix::net::UnixStream::pair().unwrap();
+    writer.set_nonblocking(true).unwrap();
+    while writer.write(&[0; 4096]).is_ok() {}
+    writer.set_nonblocking(false).unwrap();
+    irqs.set(&set(EVENTFD | TRIGGER, MSI, 1, &[]), Some(writer.into()))
+        .unwrap();
+    irqs.fire_msi();
+}
+
+#[test]
+fn an_unmask_that_somebody_else_has_consumed_does_not_hold_up_the_lane() {
+    let empty = rustix::event::eventfd(0, rustix::event::EventfdFlags::empty()).unwrap();
+    let mut irqs = Interrupts::default();
+    irqs.set(&set(EVENTFD | UNMASK, INTX, 1, &[]), Some(empty))
+        .unwrap();
+    irqs.unmask_fired();
+}

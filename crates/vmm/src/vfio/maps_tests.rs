@@ -1,8 +1,15 @@
 use super::*;
 
-fn file(size: u64) -> Option<OwnedFd> {
-    let fd = rustix::fs::memfd_create("guest", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+fn unsealed(size: u64) -> OwnedFd {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC | rustix::fs::MemfdFlags::ALLOW_SEALING;
+    let fd = rustix::fs::memfd_create("guest", flags).unwrap();
     rustix::fs::ftruncate(&fd, size).unwrap();
+    fd
+}
+
+fn file(size: u64) -> Option<OwnedFd> {
+    let fd = unsealed(size);
+    rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK).unwrap();
     Some(fd)
 }
 
@@ -108,4 +115,17 @@ fn the_number_of_ranges_is_bounded() {
     }
     let more = maps.map(&mut memory, &range(1 << 40, 0x1000), None);
     assert_eq!(more, Err(libc::ENOSPC));
+}
+
+#[test]
+fn memory_that_can_shrink_is_refused() {
+    let (mut maps, mut memory) = (Maps::default(), Memory::new());
+    let plain = File::open(std::env::current_exe().unwrap()).unwrap();
+    for file in [unsealed(0x1000), OwnedFd::from(plain)] {
+        let refused = maps.map(&mut memory, &range(0, 0x1000), Some(file));
+        assert_eq!(refused, Err(libc::EPERM));
+    }
+    assert!(!memory.contains(0, 1));
+    let mapped = maps.map(&mut memory, &range(0, 0x1000), file(0x1000));
+    assert_eq!(mapped, Ok(Mapped::Backed));
 }

@@ -1,7 +1,8 @@
 //! vfio-user: a card's registers, configuration space, DMA and interrupts, served to an unmodified
 //! hypervisor over a Unix socket. QEMU from 10.1 on attaches it with
 //! `-device '{"driver":"vfio-user-pci","socket":{"type":"unix","path":"…"}}'`; guest memory must be
-//! a shared memfd (`-object memory-backend-memfd,share=on`), or the device cannot reach it.
+//! a shared memfd that is sealed against shrinking (`-object memory-backend-memfd,share=on`, sealed by
+//! default): a map of any other file is refused.
 //!
 //! Not here: what the card is ([`PciDevice`] is implemented elsewhere), migration, DMA by message,
 //! memory-mapped regions.
