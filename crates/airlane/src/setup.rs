@@ -46,6 +46,8 @@ pub struct Kernel {
     pub release: String,
     /// What QEMU boots.
     pub image: PathBuf,
+    /// The same kernel as its distribution packs it: it boots slower, and wakes from a sleep.
+    pub bzimage: PathBuf,
     /// A cpio archive of its modules.
     pub modules: PathBuf,
 }
@@ -76,6 +78,17 @@ pub fn cache_folder() -> Result<PathBuf> {
     Ok(cache
         .context("neither XDG_CACHE_HOME nor HOME is set")?
         .join("airlane"))
+}
+
+impl Kernel {
+    /// The kernel in the form that wakes from suspend to RAM. A wake-up resets the machine, and QEMU then
+    /// copies an unpacked kernel into memory anew, over the sleeping one.
+    pub fn that_wakes(self) -> Self {
+        Self {
+            image: self.bzimage.clone(),
+            ..self
+        }
+    }
 }
 
 impl Setup {
@@ -125,8 +138,10 @@ pub(crate) mod tests {
             "qemu": {"argv": ["/opt/ld.so", "/opt/qemu"], "version": "11.1.0"},
             "accel": "tcg", "cmdline": "console=ttyS0 quiet",
             "kernels": [
-                {"version": "6.1", "release": "6.1.0-1-amd64", "image": "/opt/61", "modules": "/opt/61.cpio"},
-                {"version": "6.12", "release": "6.12.1-amd64", "image": "/opt/612", "modules": "/opt/612.cpio"}
+                {"version": "6.1", "release": "6.1.0-1-amd64", "image": "/opt/61", "bzimage": "/opt/61z",
+                 "modules": "/opt/61.cpio"},
+                {"version": "6.12", "release": "6.12.1-amd64", "image": "/opt/612", "bzimage": "/opt/612z",
+                 "modules": "/opt/612.cpio"}
             ],
             "images": {"base": "/opt/base.cpio"}, "tshark": null
         }"#;

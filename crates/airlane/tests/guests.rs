@@ -198,6 +198,12 @@ fn networks_of_hostapd_and_built_in_ones_are_asked_the_same() {
     assert_eq!(radio["ap_cafe_joined"], 1);
 }
 
+#[test]
+#[ignore = "boots guests"]
+fn drivers_sleep_reboots_and_hot_plug_disturb_nobody() {
+    run("life-cycle", "6.1").assert_passed();
+}
+
 mod capture {
     use super::*;
 

@@ -6,6 +6,7 @@ pub mod certificates;
 pub mod config;
 pub mod console;
 pub mod line;
+pub mod monitor;
 pub mod overlay;
 pub mod process;
 pub mod qemu;

@@ -1,7 +1,13 @@
 //! The arguments with which QEMU runs a guest. Pure text: nothing is started here.
 
 use crate::setup::{Kernel, Setup};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+
+/// QEMU's name for the card.
+pub const CARD: &str = "card";
+/// QEMU's name for the port that the card is plugged into.
+const SLOT: &str = "card-slot";
 
 /// What a guest is attached to, besides its console and agent.
 #[derive(Clone, Debug)]
@@ -27,6 +33,8 @@ pub struct Machine<'a> {
     pub console: &'a Path,
     /// Where we listen for its agent.
     pub agent: &'a Path,
+    /// Where QEMU listens for orders.
+    pub monitor: &'a Path,
     /// Its card or radios.
     pub device: &'a Device,
 }
@@ -74,17 +82,22 @@ pub fn command(setup: &Setup, machine: &Machine) -> Vec<String> {
         "-serial",
         "chardev:agent",
     ]);
-    add(&device(machine.device).each_ref().map(String::as_str));
+    let monitor = value(machine.monitor);
+    add(&[
+        "-chardev",
+        &format!("socket,id=monitor,path={monitor},server=on,wait=off"),
+        "-qmp",
+        "chardev:monitor",
+    ]);
+    words.extend(device(machine.device));
     words
 }
 
 /// What the user's own QEMU needs besides its own arguments.
 pub fn external(memory: u64, card: &Path) -> Vec<String> {
-    let card = device(&Device::Card(card.to_owned()));
-    let [_, card_device, ..] = &card;
     let mut words = vec!["-m".to_owned(), memory.to_string()];
     words.extend(shared_memory(memory));
-    words.extend(["-device".to_owned(), card_device.clone()]);
+    words.extend(["-device".to_owned(), card_device(card).to_string()]);
     words
 }
 
@@ -98,20 +111,33 @@ fn shared_memory(megabytes: u64) -> [String; 4] {
     ]
 }
 
-/// hwsim is virtio device 29 and has two queues (Linux include/uapi/linux/virtio_ids.h).
-fn device(device: &Device) -> [String; 4] {
+/// The QEMU device that is a card served at `socket`.
+fn card_device(socket: &Path) -> Value {
+    let socket = json!({"type": "unix", "path": plain(socket)});
+    json!({"driver": "vfio-user-pci", "socket": socket})
+}
+
+/// The card in the slot that can be emptied and filled while the VM runs; for `-device` and `device_add`.
+pub fn card_in_slot(socket: &Path) -> Value {
+    let mut device = card_device(socket);
+    device["id"] = CARD.into();
+    device["bus"] = SLOT.into();
+    device
+}
+
+/// A card sits behind a port of its own: a root bus takes and gives up nothing while the VM runs. hwsim is
+/// virtio device 29 and has two queues (Linux include/uapi/linux/virtio_ids.h).
+fn device(device: &Device) -> Vec<String> {
     match device {
-        Device::Card(socket) => {
-            let socket = serde_json::json!({"type": "unix", "path": plain(socket)});
-            let device = serde_json::json!({"driver": "vfio-user-pci", "socket": socket});
-            [
-                "-device".to_owned(),
-                device.to_string(),
-                "-vga".to_owned(),
-                "none".to_owned(),
-            ]
-        }
-        Device::Hwsim(socket) => [
+        Device::Card(socket) => vec![
+            "-device".to_owned(),
+            format!("pcie-root-port,id={SLOT},chassis=1,slot=1"),
+            "-device".to_owned(),
+            card_in_slot(socket).to_string(),
+            "-vga".to_owned(),
+            "none".to_owned(),
+        ],
+        Device::Hwsim(socket) => vec![
             "-chardev".to_owned(),
             format!("socket,id=hwsim,path={}", value(socket)),
             "-device".to_owned(),
@@ -167,6 +193,7 @@ mod tests {
             initramfs: Path::new("/run/a/it.cpio"),
             console: Path::new("/out/it.log"),
             agent: Path::new("/run/a/it.agent"),
+            monitor: Path::new("/run/a/it.qmp"),
             device: &device,
         };
         shell_line(&command(&setup, &machine))
@@ -181,7 +208,9 @@ mod tests {
              -object memory-backend-memfd,id=mem,size=256M,share=on -machine memory-backend=mem \
              -kernel /opt/61 -initrd /run/a/it.cpio -append 'console=ttyS0 quiet panic=-1' \
              -serial file:/out/it.log -chardev socket,id=agent,path=/run/a/it.agent -serial chardev:agent \
-             -device '{\"driver\":\"vfio-user-pci\",\"socket\":{\"path\":\"/run/a/card0.sock\",\"type\":\"unix\"}}' -vga none"
+             -chardev socket,id=monitor,path=/run/a/it.qmp,server=on,wait=off -qmp chardev:monitor \
+             -device pcie-root-port,id=card-slot,chassis=1,slot=1 \
+             -device '{\"bus\":\"card-slot\",\"driver\":\"vfio-user-pci\",\"id\":\"card\",\"socket\":{\"path\":\"/run/a/card0.sock\",\"type\":\"unix\"}}' -vga none"
         );
     }
 

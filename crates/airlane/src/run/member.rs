@@ -6,6 +6,7 @@ use super::stop::Stop;
 use crate::guest::agent::Agent;
 use crate::guest::config::File;
 use crate::guest::console;
+use crate::guest::monitor::Monitor;
 use crate::guest::overlay::write_initramfs;
 use crate::guest::process::Process;
 use crate::guest::qemu::{self, Device, Machine};
@@ -47,6 +48,9 @@ pub struct Member {
     /// All console logs, the latest last.
     pub consoles: Vec<PathBuf>,
     running: Option<(Process, Agent)>,
+    /// Where the present QEMU listens for orders.
+    orders: PathBuf,
+    monitor: Option<Monitor>,
 }
 
 impl Member {
@@ -61,6 +65,8 @@ impl Member {
             booted: None,
             consoles: Vec::new(),
             running: None,
+            orders: PathBuf::new(),
+            monitor: None,
         }
     }
 
@@ -78,7 +84,7 @@ impl Member {
         };
         let (generation, sender) = (self.generation, sender.clone());
         let unique = |ending: &str| private.file(&format!("vm{number}-{generation}.{ending}"));
-        let (initramfs, socket) = (unique("cpio"), unique("agent"));
+        let (initramfs, socket, orders) = (unique("cpio"), unique("agent"), unique("qmp"));
         write_initramfs(
             &initramfs,
             &[&setup.images.base, &recipe.kernel.modules],
@@ -93,6 +99,7 @@ impl Member {
             initramfs: &initramfs,
             console: &console,
             agent: &socket,
+            monitor: &orders,
             device: &recipe.device,
         };
         let agent = Agent::listen(&socket, move |heard| {
@@ -105,10 +112,9 @@ impl Member {
         })?;
         let process = Process::spawn(&qemu::command(setup, &machine), unique("qemu"))?;
         self.running = Some((process, agent));
+        self.orders = orders;
         self.consoles.push(console);
-        self.view = View::booting();
-        self.started = Instant::now();
-        self.booted = None;
+        self.restarts();
         Ok(())
     }
 
@@ -117,11 +123,28 @@ impl Member {
         self.running.as_mut().map(|(_, agent)| agent)
     }
 
+    /// The monitor of its QEMU, connected at the first need.
+    pub fn monitor(&mut self) -> Result<&mut Monitor> {
+        let connected = match self.monitor.take() {
+            Some(monitor) => monitor,
+            None => Monitor::connect(&self.orders)?,
+        };
+        Ok(self.monitor.insert(connected))
+    }
+
+    /// Its machine starts anew: what is known of the old one holds no more.
+    pub fn restarts(&mut self) {
+        self.view = View::booting();
+        self.started = Instant::now();
+        self.booted = None;
+    }
+
     /// Ends it as a crash would; the next one in its place is another generation.
     pub fn kill(&mut self) {
         if let Some((mut process, _)) = self.running.take() {
             process.kill();
         }
+        self.monitor = None;
         self.view.stopped();
         self.generation += 1;
     }

@@ -176,9 +176,13 @@ fn members(
     for (index, vm) in scenario.vms.iter().enumerate() {
         let mut files = config::station(scenario, vm, certificates.as_ref())?;
         files.push(cards::firmware());
+        let kernel = setup.kernel(vm.kernel.as_deref().or(kernel))?.clone();
         let recipe = Recipe {
             memory: vm.memory,
-            kernel: setup.kernel(vm.kernel.as_deref().or(kernel))?.clone(),
+            kernel: match scenario.suspends(index) {
+                true => kernel.that_wakes(),
+                false => kernel,
+            },
             files,
             device: Device::Card(cards.card(index)?.to_owned()),
         };

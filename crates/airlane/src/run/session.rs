@@ -16,6 +16,8 @@ use crate::guest::state::{State, View};
 use crate::scenario::{Position, Scenario};
 use crate::setup::Setup;
 use anyhow::{Context, anyhow};
+use serde_json::Value;
+use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -75,6 +77,32 @@ impl Session<'_> {
     pub fn notices(&self) -> Result<mpsc::Receiver<Notice>, Stop> {
         let cards = self.cards.as_ref().context("there is no card")?;
         Ok(cards.notices()?)
+    }
+
+    /// Gives an order to the monitor of the guest's QEMU.
+    pub fn monitor(&mut self, number: usize, order: &str, arguments: Value) -> Result<Value, Stop> {
+        let member = self.members.get_mut(number).context("no such guest")?;
+        Ok(member.monitor()?.execute(order, arguments)?)
+    }
+
+    /// Whether the guest's QEMU has told of the event `name` since it was last asked for.
+    pub fn happened(&mut self, number: usize, name: &str) -> Result<bool, Stop> {
+        let member = self.members.get_mut(number).context("no such guest")?;
+        Ok(member.monitor()?.happened(name)?)
+    }
+
+    /// Where the guest's card is attached.
+    pub fn card(&self, number: usize) -> Result<PathBuf, Stop> {
+        let cards = self.cards.as_ref().context("no card is served")?;
+        Ok(cards.card(number)?.to_owned())
+    }
+
+    /// The guest's machine starts anew; what it was asked to do has no end.
+    pub fn restarts(&mut self, number: usize) {
+        if let Some(member) = self.members.get_mut(number) {
+            member.restarts();
+        }
+        self.jobs.forget(number);
     }
 
     /// Takes in what happens until `done` holds (true) or `deadline` has come (false).

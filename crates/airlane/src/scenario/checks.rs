@@ -1,7 +1,7 @@
 //! From a written check to what is checked: its kind, its keys, the VMs that it is made of.
 
 use super::error::{ScenarioError, Source};
-use super::{ApKind, Check, CheckKind, Scenario, Walk, fields, raw};
+use super::{Action, ApKind, Check, CheckKind, Scenario, Walk, fields, raw};
 use toml::Spanned;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -59,15 +59,38 @@ fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<C
             witness: witness(source, scenario, raw)?,
             seconds: seconds(15)?,
         },
+        "slept" => CheckKind::Slept {
+            seconds: seconds(5)?,
+        },
+        "life-cycle" => CheckKind::LifeCycle {
+            action: action(source, raw)?,
+            times: fields::within(source, "times", raw.times.as_ref(), 1..=1000, 50)?,
+            witness: witness(source, scenario, raw)?,
+        },
         "killed" => CheckKind::Killed {
             witness: witness(source, scenario, raw)?,
             seconds: seconds(12)?,
         },
         other => {
             let message = format!("there is no check `{other}`");
-            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, roamed, outage, killed";
+            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, slept, life-cycle, roamed, outage, killed";
             return Err(source.error(&raw.kind.span(), message, remedy));
         }
+    })
+}
+
+/// What happens to the VM.
+fn action(source: Source, raw: &raw::Check) -> Result<Action> {
+    let words: Vec<&str> = Action::ALL.map(Action::word).to_vec();
+    let remedy = format!("write action = \"WORD\" with one of: {}", words.join(", "));
+    let Some(value) = &raw.action else {
+        let message = "a check `life-cycle` says what happens to the VM";
+        return Err(source.error(&raw.kind.span(), message, remedy));
+    };
+    let known = |action: &Action| action.word() == value.get_ref();
+    Action::ALL.into_iter().find(known).ok_or_else(|| {
+        let message = format!("there is no action `{}`", value.get_ref());
+        source.error(&value.span(), message, remedy)
     })
 }
 
@@ -145,6 +168,8 @@ fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Resu
         CheckKind::Rekeyed { .. } => &["seconds"],
         CheckKind::Roamed(_) => &["to", "seconds", "max_gap", "witness"],
         CheckKind::Outage { .. } | CheckKind::Killed { .. } => &["seconds", "witness"],
+        CheckKind::Slept { .. } => &["seconds"],
+        CheckKind::LifeCycle { .. } => &["action", "times", "witness"],
     };
     let written = [
         ("count", raw.count.as_ref().map(Spanned::span)),
@@ -152,6 +177,8 @@ fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Resu
         ("udp_mbps", raw.udp_mbps.as_ref().map(Spanned::span)),
         ("min_mbps", raw.min_mbps.as_ref().map(Spanned::span)),
         ("min_percent", raw.min_percent.as_ref().map(Spanned::span)),
+        ("action", raw.action.as_ref().map(Spanned::span)),
+        ("times", raw.times.as_ref().map(Spanned::span)),
         ("witness", raw.witness.as_ref().map(Spanned::span)),
         ("to", raw.to.as_ref().map(Spanned::span)),
         ("max_gap", raw.max_gap.as_ref().map(Spanned::span)),

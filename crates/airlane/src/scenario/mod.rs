@@ -209,6 +209,20 @@ pub enum CheckKind {
         /// How long the access point is gone.
         seconds: u64,
     },
+    /// It saves power, and is still reached after a quiet time.
+    Slept {
+        /// The quiet time.
+        seconds: u64,
+    },
+    /// It does `action` again and again, and returns each time; `witness` does not notice.
+    LifeCycle {
+        /// What.
+        action: Action,
+        /// How often.
+        times: u64,
+        /// Index into [`Scenario::vms`].
+        witness: usize,
+    },
     /// It is killed in mid-transfer; `witness`' transfer goes on; a new VM takes its place.
     Killed {
         /// Index into [`Scenario::vms`].
@@ -231,6 +245,43 @@ pub struct Walk {
     pub witness: Option<usize>,
 }
 
+/// What a machine does in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Its driver is unloaded and loaded.
+    Reload,
+    /// Its interface goes down in mid-transfer, and up.
+    Ifdown,
+    /// It is suspended to memory and woken.
+    Suspend,
+    /// It reboots.
+    Reboot,
+    /// Its card is pulled out and plugged in while it runs.
+    HotPlug,
+}
+
+impl Action {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Reload,
+        Self::Ifdown,
+        Self::Suspend,
+        Self::Reboot,
+        Self::HotPlug,
+    ];
+
+    /// The word for it in a scenario.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Reload => "reload",
+            Self::Ifdown => "ifdown",
+            Self::Suspend => "suspend",
+            Self::Reboot => "reboot",
+            Self::HotPlug => "hot-plug",
+        }
+    }
+}
+
 impl CheckKind {
     /// What it needs that only the access-point VM has.
     const fn needs_of_hostapd(&self) -> Option<&'static str> {
@@ -240,10 +291,12 @@ impl CheckKind {
             | Self::Rekeyed { .. }
             | Self::Killed { .. } => Some("iperf3 server"),
             Self::Outage { .. } => Some("process to kill"),
+            Self::Slept { .. } => Some("shell to ask from"),
             Self::Associated
             | Self::Refused
             | Self::Ping { .. }
             | Self::Isolated
+            | Self::LifeCycle { .. }
             | Self::Roamed(_) => None,
         }
     }
@@ -260,6 +313,8 @@ impl CheckKind {
             Self::Rekeyed { .. } => "rekeyed",
             Self::Roamed(_) => "roamed",
             Self::Outage { .. } => "outage",
+            Self::Slept { .. } => "slept",
+            Self::LifeCycle { .. } => "life-cycle",
             Self::Killed { .. } => "killed",
         }
     }
@@ -269,7 +324,9 @@ impl CheckKind {
     /// The VM that must not notice what happens.
     pub const fn witness(&self) -> Option<usize> {
         match self {
-            Self::Killed { witness, .. } | Self::Outage { witness, .. } => Some(*witness),
+            Self::Killed { witness, .. }
+            | Self::Outage { witness, .. }
+            | Self::LifeCycle { witness, .. } => Some(*witness),
             Self::Roamed(walk) => walk.witness,
             _ => None,
         }
@@ -327,6 +384,22 @@ impl Scenario {
     pub fn hostapds(&self) -> impl Iterator<Item = &AccessPoint> {
         let points = self.access_points.iter();
         points.filter(|ap| ap.kind == ApKind::Hostapd)
+    }
+
+    /// True when the scenario has this VM sleep.
+    pub fn suspends(&self, vm: usize) -> bool {
+        let sleeps = |kind: &CheckKind| {
+            matches!(
+                kind,
+                CheckKind::LifeCycle {
+                    action: Action::Suspend,
+                    ..
+                }
+            )
+        };
+        self.checks
+            .iter()
+            .any(|check| check.vm == vm && sleeps(&check.kind))
     }
 
     /// True when the scenario wants this VM to be refused.

@@ -116,6 +116,8 @@ pub struct Check {
     pub udp_mbps: Option<Spanned<u64>>,
     pub min_mbps: Option<Spanned<f64>>,
     pub min_percent: Option<Spanned<f64>>,
+    pub action: Option<Spanned<String>>,
+    pub times: Option<Spanned<u64>>,
     pub witness: Option<Spanned<String>>,
     pub to: Option<Spanned<Vec<f64>>>,
     pub max_gap: Option<Spanned<f64>>,

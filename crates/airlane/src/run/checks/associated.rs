@@ -32,7 +32,7 @@ pub fn check(
 }
 
 /// Everything that is not as the scenario says.
-fn contradictions(session: &Session, number: usize) -> Vec<String> {
+pub fn contradictions(session: &Session, number: usize) -> Vec<String> {
     let scenario = session.scenario;
     let vm = scenario.vms.get(number);
     let (Some(vm), Some(member)) = (vm, session.members.get(number)) else {

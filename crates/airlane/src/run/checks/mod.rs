@@ -1,11 +1,13 @@
 //! What is checked once all VMs are up, kind by kind; all VMs of a kind at the same time.
 
+mod actions;
 mod associated;
 mod console;
 mod echo;
 mod iperf;
 mod isolated;
 mod killed;
+mod life_cycle;
 mod outage;
 mod peers;
 mod ping;
@@ -15,8 +17,10 @@ mod rekeyed;
 mod roamed;
 mod secrets;
 mod signal;
+mod slept;
 mod steady;
 mod throughput;
+mod witness;
 
 pub use console::check as consoles;
 
@@ -172,6 +176,14 @@ pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
     }
     for check in of(|kind| matches!(kind, CheckKind::Outage { .. })) {
         outage::check(session, findings, check)?;
+    }
+    slept::check(
+        session,
+        findings,
+        &of(|kind| matches!(kind, CheckKind::Slept { .. })),
+    )?;
+    for check in of(|kind| matches!(kind, CheckKind::LifeCycle { .. })) {
+        life_cycle::check(session, findings, check)?;
     }
     for check in of(|kind| matches!(kind, CheckKind::Killed { .. })) {
         killed::check(session, findings, check)?;
