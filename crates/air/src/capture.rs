@@ -159,6 +159,10 @@ mod tests {
     use airlane_wlan::{Channel, Dbm, Micros, OfdmRate};
 
     fn captured(rate: Rate, signal: Option<Dbm>) -> Radiotap {
+        header(rate, signal, None)
+    }
+
+    fn header(rate: Rate, signal: Option<Dbm>, subframe: Option<Subframe>) -> Radiotap {
         let from = Air::new(AirConfig::default()).add_radio(RadioConfig {
             name: "r".into(),
             position: Position::default(),
@@ -173,7 +177,7 @@ mod tests {
             signal,
             from,
             overlapped: false,
-            subframe: None,
+            subframe,
             frame: &[],
         })
     }
@@ -205,6 +209,22 @@ mod tests {
         assert_eq!(header[16..18], [0, 0], "flags and a pad byte");
         assert_eq!(header[18..20], 2412_u16.to_le_bytes());
         assert_eq!(header[22..], [15, 0x0f, 0x05, 15]);
+    }
+
+    #[test]
+    fn a_frame_of_an_ampdu_names_it_and_says_whether_it_is_the_last() {
+        let rate = Rate::Ht {
+            mcs: 7,
+            wide: false,
+            short_guard: false,
+            greenfield: false,
+        };
+        for (last, flags) in [(false, 0x04), (true, 0x0c)] {
+            let header = header(rate, None, Some(Subframe { last }));
+            assert_eq!(header.len(), 36);
+            assert_eq!(header[4..8], [0x0b, 0x04, 0x18, 0]);
+            assert_eq!(header[28..], [8, 7, 6, 5, flags, 0, 0, 0]);
+        }
     }
 
     #[test]
