@@ -1,0 +1,125 @@
+//! The gateway against a real IP stack: addresses, ARP, echo; and against nonsense.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use airlane_ap::gateway::{Gateway, Network, Taken};
+use airlane_ap::testing::Host;
+use airlane_wlan::{MacAddr, Micros};
+use proptest::prelude::*;
+
+const GATEWAY: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 1);
+const KNOWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 9]);
+
+fn address(number: u8) -> MacAddr {
+    MacAddr([2, 0, 0, 0, 1, number])
+}
+
+fn gateway(answers: bool) -> Gateway {
+    Gateway::new(Network {
+        hardware: MacAddr([2, 0xb, 0, 0, 0, 1]),
+        address: GATEWAY,
+        prefix: 24,
+        known: BTreeMap::from([(KNOWN, Ipv4Addr::new(192, 168, 7, 100))]),
+        answers,
+        name_servers: Vec::new(),
+    })
+}
+
+/// Lets the two talk for a second in steps of 10 ms; frames that were for somebody else.
+fn talk(gateway: &mut Gateway, host: &mut Host, from: u64) -> usize {
+    let mut elsewhere = 0;
+    for step in 0..100 {
+        let (frames, _) = host.step(Micros::from_millis(from + 10 * step));
+        for frame in frames {
+            match gateway.take(&frame) {
+                Taken::Answered(answer) => host.take(answer),
+                Taken::Silent => {}
+                Taken::NotHere => elsewhere += 1,
+            }
+        }
+    }
+    elsewhere
+}
+
+#[test]
+fn a_known_station_gets_the_address_kept_for_it_and_others_the_next() {
+    let mut gateway = gateway(true);
+    for (station, last) in [(address(1), 101), (address(2), 102), (KNOWN, 100)] {
+        let mut host = Host::new(Micros(0), station);
+        talk(&mut gateway, &mut host, 0);
+        let expected = Ipv4Addr::new(192, 168, 7, last);
+        assert_eq!(host.address, Some((expected, Some(GATEWAY))));
+    }
+    assert_eq!(gateway.leases().count(), 3);
+    assert_eq!(
+        (gateway.counters().offers, gateway.counters().leases),
+        (3, 3)
+    );
+}
+
+#[test]
+fn echo_requests_to_its_own_address_are_answered_and_no_others() {
+    let mut gateway = gateway(true);
+    let mut host = Host::new(Micros(0), KNOWN);
+    talk(&mut gateway, &mut host, 0);
+    host.ping(GATEWAY, 1, 1_000);
+    host.ping(Ipv4Addr::new(10, 0, 0, 1), 2, 56);
+    let elsewhere = talk(&mut gateway, &mut host, 1_000);
+    assert_eq!(host.replies, [(GATEWAY, 1)]);
+    assert_eq!(elsewhere, 1, "by way of the gateway");
+}
+
+#[test]
+fn where_somebody_else_has_the_address_only_addresses_are_given() {
+    let mut gateway = gateway(false);
+    let mut host = Host::new(Micros(0), KNOWN);
+    talk(&mut gateway, &mut host, 0);
+    assert!(host.address.is_some());
+    host.ping(GATEWAY, 1, 56);
+    assert!(talk(&mut gateway, &mut host, 1_000) > 0, "ARP goes on");
+    assert!(host.replies.is_empty());
+}
+
+#[test]
+fn a_hundred_addresses_are_given_and_no_more() {
+    let mut gateway = gateway(true);
+    for number in 0..120 {
+        let mut host = Host::new(Micros(0), address(number));
+        talk(&mut gateway, &mut host, 0);
+        assert_eq!(host.address.is_some(), number < 99, "{number}");
+    }
+    assert!(gateway.counters().exhausted > 0);
+}
+
+proptest! {
+    #[test]
+    fn no_frame_panics(
+        kind in prop_oneof![Just([8, 0]), Just([8, 6])],
+        bytes in proptest::collection::vec(any::<u8>(), 0..400),
+    ) {
+        let mut gateway = gateway(true);
+        let frame = [&[0xff; 6][..], &KNOWN.0, &kind, &bytes].concat();
+        let _ = gateway.take(&frame);
+        let _ = gateway.take(&bytes);
+    }
+
+    /// From valid frames, so that checksums of the outer layers are not all that is tried.
+    #[test]
+    fn no_damaged_message_panics(at in 0usize..400, value in any::<u8>(), cut in 0usize..400) {
+        let mut gateway = gateway(true);
+        let mut host = Host::new(Micros(0), KNOWN);
+        let (frames, _) = host.step(Micros(0));
+        for mut frame in frames {
+            frame.truncate(frame.len().saturating_sub(cut % 60));
+            if let Some(byte) = frame.get_mut(at) {
+                *byte = value;
+            }
+            // A UDP checksum of zero is none (RFC 768).
+            if let Some(checksum) = frame.get_mut(40..42) {
+                checksum.fill(0);
+            }
+            let _ = gateway.take(&frame);
+        }
+    }
+}
