@@ -11,7 +11,7 @@ use airlane::daemon::{Daemon, DaemonConfig, VmCard};
 use airlane_air::{AirConfig, Position};
 use airlane_iwl::Model;
 use airlane_nic::AddressPolicy;
-use airlane_wlan::{Dbm, MacAddr};
+use airlane_wlan::{Dbm, MacAddr, Micros};
 use serde_json::{Value, json};
 
 const ADDRESS: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -29,6 +29,7 @@ impl World {
             air: AirConfig::default(),
             card_position: Position::default(),
             card_tx_power: Dbm(15.0),
+            scan_cache: Micros(0),
             run_dir: folder.path().to_owned(),
             capture: None,
             cards: vec![VmCard {

@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 
 use airlane_lane::{MAX_VMS, VmId};
-use airlane_wlan::{
-    Command, Event, Micros, PowerSave, Refusal, Reply, Request, ScanEvent, ScanRequest, Tag,
-};
+use airlane_wlan::{Command, Event, MacAddr, Micros, PowerSave, Refusal, Reply, Request, Tag};
 
+use crate::cache::ScanCache;
 use crate::policy::{Answer, CommandKind, answer};
 use crate::power::consolidate;
 use crate::scans::Scans;
@@ -14,15 +13,18 @@ use crate::scans::Scans;
 /// Settings.
 #[derive(Clone, Copy, Debug)]
 pub struct HostConfig {
-    /// A sweep that takes longer than this is ended when others wait. The 5000 series' driver
-    /// gives a scan up after 15 s (dvm/scan.c IWL_SCAN_CHECK_WATCHDOG).
-    pub sweep_limit: Micros,
+    /// A scan that takes longer than this is ended. The 5000 series' driver gives a scan up after
+    /// 15 s (dvm/scan.c IWL_SCAN_CHECK_WATCHDOG).
+    pub scan_limit: Micros,
+    /// What was heard this long ago, at most, answers a scan; zero: the radio always looks.
+    pub scan_cache: Micros,
 }
 
 impl Default for HostConfig {
     fn default() -> Self {
         Self {
-            sweep_limit: Micros::from_millis(14_000),
+            scan_limit: Micros::from_millis(14_000),
+            scan_cache: Micros::from_millis(5_000),
         }
     }
 }
@@ -36,35 +38,56 @@ pub struct HostCounters {
     pub consolidated: u64,
     /// Requests answered here.
     pub answered_locally: u64,
-    /// Events of VMs that are gone.
+    /// Steps of scans that were over.
     pub discarded: u64,
-    /// Sweeps ended because they took too long.
-    pub overdue_sweeps: u64,
+    /// Sweeps: times that the radio began to look around.
+    pub sweeps: u64,
+    /// Stops of those.
+    pub visits: u64,
+    /// Scans that joined the sweep of others.
+    pub merged_scans: u64,
+    /// Scans that needed no radio.
+    pub cached_scans: u64,
+    /// Channels of scans that needed no radio.
+    pub cached_channels: u64,
+    /// Frames that VMs got from the cache.
+    pub cached_frames: u64,
+    /// Frames that only another visitor's probe request has brought.
+    pub shared_frames: u64,
+    /// Scans ended because they took too long.
+    pub overdue_scans: u64,
 }
 
 /// What is known of one VM.
 #[derive(Default)]
-struct Vm {
+pub(crate) struct Vm {
     initialized: bool,
+    /// Its address and BSS, as last configured; zero when none.
+    pub(crate) address: MacAddr,
+    pub(crate) bssid: MacAddr,
     power: Option<PowerSave>,
     /// Resets that the NIC has not confirmed.
     resets: u32,
-    /// As many of those confirmations, and all before them, go to nobody: the VM they were for is gone.
-    discard: u32,
     /// Answers of our own that come after a reset that is not confirmed yet.
     held: Vec<Event>,
 }
 
 /// The augmented host driver of one card.
-#[derive(Default)]
 pub struct Host {
-    config: HostConfig,
-    vms: [Vm; MAX_VMS],
-    scans: Scans,
+    pub(crate) config: HostConfig,
+    pub(crate) vms: [Vm; MAX_VMS],
+    pub(crate) scans: Scans,
+    pub(crate) cache: ScanCache,
     power: PowerSave,
-    to_nic: VecDeque<(VmId, Request)>,
-    to_vms: VecDeque<(VmId, Event)>,
-    counters: HostCounters,
+    pub(crate) to_nic: VecDeque<(VmId, Request)>,
+    pub(crate) to_vms: VecDeque<(VmId, Event)>,
+    pub(crate) counters: HostCounters,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self::new(HostConfig::default())
+    }
 }
 
 impl Host {
@@ -72,7 +95,13 @@ impl Host {
     pub fn new(config: HostConfig) -> Self {
         Self {
             config,
-            ..Self::default()
+            vms: Default::default(),
+            scans: Scans::default(),
+            cache: ScanCache::new(config.scan_cache),
+            power: PowerSave::default(),
+            to_nic: VecDeque::new(),
+            to_vms: VecDeque::new(),
+            counters: HostCounters::default(),
         }
     }
 
@@ -88,27 +117,28 @@ impl Host {
                 self.counters.answered_locally += 1;
                 self.reply(vm, request.tag, Reply::Ok);
             }
+            Answer::Refuse => {
+                self.counters.answered_locally += 1;
+                self.reply(vm, request.tag, Reply::Refused(Refusal::NotPermitted));
+            }
         }
     }
 
     /// Takes an event of the NIC and routes it.
     pub fn event(&mut self, now: Micros, vm: VmId, event: Event) {
-        if let Event::Done(Tag::HOST, reply) = &event {
-            return self.own_request_done(now, vm, reply.clone());
-        }
-        let Some(state) = self.vms.get_mut(vm.index()) else {
-            return;
-        };
-        let confirmed = matches!(event, Event::ResetDone);
-        state.resets -= u32::from(confirmed && state.resets > 0);
-        if state.discard > 0 {
-            state.discard -= u32::from(confirmed);
-            self.counters.discarded += 1;
-        } else {
-            self.deliver(now, vm, event);
-        }
-        if confirmed {
-            self.release_held(vm);
+        match event {
+            Event::Done(Tag::VISIT, reply) => self.visited(now, &reply),
+            // Nothing hangs on what the NIC says to a power schedule or to a visitor's leaving.
+            Event::Done(Tag::HOST, _) => {}
+            Event::ResetDone => self.reset_done(vm),
+            Event::Scan(step) => self.scan_step(vm, step),
+            Event::Received(received) => {
+                if self.scans.visiting.is_some() {
+                    self.overhear(vm, &received);
+                }
+                self.to_vms.push_back((vm, Event::Received(received)));
+            }
+            other => self.to_vms.push_back((vm, other)),
         }
     }
 
@@ -122,33 +152,9 @@ impl Host {
         self.to_vms.pop_front()
     }
 
-    /// Ends an overdue sweep; says when to look again.
+    /// Ends overdue scans; says when to look again.
     pub fn step(&mut self, now: Micros) -> Option<Micros> {
-        let waits = self.scans.anyone_waits();
-        let running = self.scans.running.as_mut();
-        let running = running.filter(|running| waits && !running.ending)?;
-        let due = running.since + self.config.sweep_limit;
-        if now < due {
-            return Some(due);
-        }
-        running.ending = true;
-        let vm = running.vm;
-        self.counters.overdue_sweeps += 1;
-        self.ask_nic(vm, Command::AbortScan);
-        None
-    }
-
-    /// The VM is gone: as a reset, and nobody is told anything.
-    pub fn release(&mut self, now: Micros, vm: VmId) {
-        self.to_vms.retain(|&(owner, _)| owner != vm);
-        let request = Request {
-            tag: Tag::HOST,
-            command: Command::Reset,
-        };
-        self.pass_on(now, vm, request);
-        if let Some(state) = self.vms.get_mut(vm.index()) {
-            state.discard = state.resets;
-        }
+        self.end_overdue(now)
     }
 
     /// Counters so far.
@@ -165,25 +171,33 @@ impl Host {
         self.counters.passed_on += 1;
         let reset = matches!(request.command, Command::Reset);
         let initialize = matches!(request.command, Command::Initialize);
+        if let (Command::Configure(new), Some(state)) =
+            (&request.command, self.vms.get_mut(vm.index()))
+        {
+            (state.address, state.bssid) = (new.address, new.bssid);
+        }
         self.to_nic.push_back((vm, request));
         if reset || initialize {
             self.forget(now, vm, reset, initialize);
         }
     }
 
-    /// The VM starts afresh: what it had asked of the whole card no longer counts.
+    /// The VM starts afresh: what it had asked of the whole card no longer counts. The NIC takes it
+    /// out of the running visit by itself.
     fn forget(&mut self, now: Micros, vm: VmId, reset: bool, initialized: bool) {
         if let Some(state) = self.vms.get_mut(vm.index()) {
-            state.initialized = initialized;
-            state.power = None;
-            state.resets += u32::from(reset);
-            if reset {
-                state.held.clear();
-            }
+            let resets = state.resets + u32::from(reset);
+            let held = std::mem::take(&mut state.held);
+            *state = Vm {
+                initialized,
+                resets,
+                held: if reset { Vec::new() } else { held },
+                ..Vm::default()
+            };
         }
-        self.scans.withdraw(vm);
         self.scans.end(vm);
-        self.start_sweep(now);
+        self.cache.forget(vm);
+        self.visit_next(now);
         self.update_power();
     }
 
@@ -193,43 +207,12 @@ impl Host {
             return self.reply(vm, tag, Reply::Refused(Refusal::NotInitialized));
         }
         match command {
-            Command::Scan(request) => self.scan(now, vm, tag, request),
-            Command::AbortScan => self.abort_scan(vm, tag),
+            Command::Scan(request) => self.scan(now, vm, tag, *request),
+            Command::AbortScan => self.abort_scan(now, vm, tag),
             Command::PowerSave(power) => self.power_save_of(vm, tag, power),
             // The table consolidates nothing else.
             _ => {}
         }
-    }
-
-    /// A scan is answered at once, as a card does; when it begins is another matter.
-    fn scan(&mut self, now: Micros, vm: VmId, tag: Tag, request: Box<ScanRequest>) {
-        if self.scans.runs(vm) || self.scans.waits(vm) {
-            return self.reply(vm, tag, Reply::Refused(Refusal::Busy));
-        }
-        self.reply(vm, tag, Reply::Ok);
-        self.scans.push(vm, request);
-        self.start_sweep(now);
-    }
-
-    fn start_sweep(&mut self, now: Micros) {
-        if let Some((vm, request)) = self.scans.start_next(now) {
-            self.ask_nic(vm, Command::Scan(request));
-        }
-    }
-
-    fn abort_scan(&mut self, vm: VmId, tag: Tag) {
-        if self.scans.withdraw(vm) {
-            self.reply(vm, tag, Reply::Ok);
-            return self.tell(vm, Event::Scan(never_begun()));
-        }
-        if !self.scans.runs(vm) {
-            return self.reply(vm, tag, Reply::Refused(Refusal::NoScan));
-        }
-        let request = Request {
-            tag,
-            command: Command::AbortScan,
-        };
-        self.to_nic.push_back((vm, request));
     }
 
     fn power_save_of(&mut self, vm: VmId, tag: Tag, power: PowerSave) {
@@ -248,68 +231,32 @@ impl Host {
         let carrier = carrier.and_then(|number| VmId::new(number).ok());
         if let Some(vm) = carrier.filter(|_| merged != self.power) {
             self.power = merged;
-            self.ask_nic(vm, Command::PowerSave(merged));
+            self.ask_nic(vm, Tag::HOST, Command::PowerSave(merged));
         }
     }
 
-    /// A request of our own; its answer goes to no VM.
-    fn ask_nic(&mut self, vm: VmId, command: Command) {
-        let tag = Tag::HOST;
-        self.to_nic.push_back((vm, Request { tag, command }));
-    }
-
-    /// The NIC could not start a sweep whose VM believes that it runs: it ends at once.
-    fn own_request_done(&mut self, now: Micros, vm: VmId, reply: Reply) {
-        let refused = matches!(
-            reply,
-            Reply::Refused(Refusal::Busy | Refusal::NotInitialized)
-        );
-        if refused && self.scans.runs(vm) {
-            self.deliver(now, vm, Event::Scan(never_begun()));
-        }
-    }
-
-    fn deliver(&mut self, now: Micros, vm: VmId, event: Event) {
-        // One that comes before the confirmation of a reset ends a sweep that is forgotten already.
-        let current = self
-            .vms
-            .get(vm.index())
-            .is_some_and(|state| state.resets == 0);
-        let complete = current && matches!(event, Event::Scan(ScanEvent::Complete { .. }));
-        self.to_vms.push_back((vm, event));
-        if complete {
-            self.scans.end(vm);
-            self.start_sweep(now);
-        }
-    }
-
-    fn reply(&mut self, vm: VmId, tag: Tag, reply: Reply) {
+    pub(crate) fn reply(&mut self, vm: VmId, tag: Tag, reply: Reply) {
         self.tell(vm, Event::Done(tag, reply));
     }
 
     /// An event of our own. Nothing may overtake the confirmation of a reset.
-    fn tell(&mut self, vm: VmId, event: Event) {
+    pub(crate) fn tell(&mut self, vm: VmId, event: Event) {
         match self.vms.get_mut(vm.index()) {
             Some(state) if state.resets > 0 => state.held.push(event),
             _ => self.to_vms.push_back((vm, event)),
         }
     }
 
-    fn release_held(&mut self, vm: VmId) {
-        let state = self.vms.get_mut(vm.index());
-        let Some(state) = state.filter(|state| state.resets == 0) else {
+    fn reset_done(&mut self, vm: VmId) {
+        self.to_vms.push_back((vm, Event::ResetDone));
+        let Some(state) = self.vms.get_mut(vm.index()) else {
             return;
         };
-        for event in std::mem::take(&mut state.held) {
-            self.to_vms.push_back((vm, event));
+        state.resets = state.resets.saturating_sub(1);
+        if state.resets == 0 {
+            for event in std::mem::take(&mut state.held) {
+                self.to_vms.push_back((vm, event));
+            }
         }
-    }
-}
-
-fn never_begun() -> ScanEvent {
-    ScanEvent::Complete {
-        channels: 0,
-        last: None,
-        aborted: true,
     }
 }

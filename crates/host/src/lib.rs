@@ -5,10 +5,12 @@
 //! Not here: isolation of one VM's state from another's, which the NIC keeps per vMAC; identity of
 //! frames, which the NIC checks on its own copy.
 
+mod cache;
 mod host;
 mod policy;
 mod power;
 mod scans;
+mod sweep;
 #[cfg(test)]
 mod tests;
 

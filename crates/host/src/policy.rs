@@ -12,6 +12,8 @@ pub enum Answer {
     Consolidate,
     /// Answered here; the NIC never sees it.
     AnswerLocally,
+    /// The host driver's own: refused when it comes from a VM.
+    Refuse,
 }
 
 macro_rules! kinds {
@@ -51,6 +53,7 @@ kinds! {
     RateLadder(..),
     Scan(_),
     AbortScan,
+    Visit(_),
     PowerSave(_),
     TxPower(_),
     TxAntennas(_),
@@ -82,7 +85,7 @@ const fn rule(kind: CommandKind, answer: Answer, why: &'static str) -> Rule {
 
 /// The table.
 pub const POLICY: &[Rule] = {
-    use Answer::{AnswerLocally, Consolidate, PassOn};
+    use Answer::{AnswerLocally, Consolidate, PassOn, Refuse};
     use CommandKind as K;
     &[
         rule(
@@ -148,12 +151,17 @@ pub const POLICY: &[Rule] = {
         rule(
             K::Scan,
             Consolidate,
-            "A sweep takes the one radio away from every VM: one runs at a time, the others wait their turn.",
+            "A sweep takes the one radio away from every VM: all scans are merged into one, and what was heard a moment ago is not looked for again.",
         ),
         rule(
             K::AbortScan,
             Consolidate,
-            "Ends the asking VM's scan, waiting or running, and leaves the others'.",
+            "Ends the asking VM's scan at once and leaves the others'.",
+        ),
+        rule(
+            K::Visit,
+            Refuse,
+            "The host driver's own: one stop of the merged sweep. No card produces it.",
         ),
         rule(
             K::PowerSave,
@@ -231,6 +239,7 @@ pub fn markdown() -> String {
             Answer::PassOn => "pass on",
             Answer::Consolidate => "consolidate",
             Answer::AnswerLocally => "answer locally",
+            Answer::Refuse => "refuse",
         };
         text.push_str(&format!("| `{kind:?}` | {answer} | {why} |\n"));
     }

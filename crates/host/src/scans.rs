@@ -1,69 +1,210 @@
-//! Whose scan runs and whose waits. One sweep at a time; first come, first served, and a VM has at
-//! most one, so nobody waits for more than one sweep of each other VM.
+//! Who scans, and what is left to do for each: several VMs' scans are one sweep of visits.
 //!
-//! Waiting scans are kept whole, so that several can later be merged into one sweep.
+//! The VMs choose the next channel in turn, each the first of its own list, and whoever else wants it
+//! comes along. So VMs that ask for the same channels cost one sweep, one that comes later joins
+//! what remains, and one with a long list of its own holds up nobody.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
-use airlane_lane::VmId;
-use airlane_wlan::{Micros, ScanRequest};
+use airlane_lane::{MAX_VMS, VmId};
+use airlane_wlan::{
+    Band, Channel, MacAddr, Micros, ScanChannel, ScanEvent, ScanRequest, Visit, Visitor,
+};
 
-/// The sweep that the NIC runs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Running {
-    pub(crate) vm: VmId,
-    pub(crate) since: Micros,
-    /// The NIC has been told to end it.
-    pub(crate) ending: bool,
+/// What each further probe request adds to the stay: as the driver reckons it for its own (dvm/scan.c
+/// IWL_ACTIVE_DWELL_FACTOR_24GHZ, IWL_ACTIVE_DWELL_FACTOR_52GHZ).
+const PER_PROBE_2GHZ: Micros = Micros::from_millis(3);
+const PER_PROBE_5GHZ: Micros = Micros::from_millis(2);
+
+/// One VM's scan.
+pub(crate) struct Scan {
+    pub(crate) request: Arc<ScanRequest>,
+    /// Channels to come, each once.
+    pub(crate) left: VecDeque<ScanChannel>,
+    /// It is over by then, one way or another.
+    pub(crate) due: Micros,
+    done: u8,
+    last: Option<Channel>,
 }
 
-/// The sweep that runs and those that wait.
+impl Scan {
+    pub(crate) fn new(request: ScanRequest, due: Micros) -> Self {
+        let mut left: VecDeque<ScanChannel> = VecDeque::new();
+        for &wanted in &request.channels {
+            if !left.iter().any(|known| same(known, wanted.channel)) {
+                left.push_back(wanted);
+            }
+        }
+        Self {
+            request: Arc::new(request),
+            left,
+            due,
+            done: 0,
+            last: None,
+        }
+    }
+
+    /// A channel is done with.
+    pub(crate) fn note(&mut self, channel: Channel) {
+        self.done = self.done.saturating_add(1);
+        self.last = Some(channel);
+    }
+
+    /// The closing notification.
+    pub(crate) fn complete(&self, aborted: bool) -> ScanEvent {
+        ScanEvent::Complete {
+            channels: self.done,
+            last: self.last,
+            aborted,
+        }
+    }
+
+    fn take(&mut self, channel: Channel) -> Option<ScanChannel> {
+        let at = self.left.iter().position(|wanted| same(wanted, channel))?;
+        self.left.remove(at)
+    }
+
+    fn probes(&self) -> u64 {
+        self.request.ssids.len() as u64 + 1
+    }
+}
+
+/// The visit that the NIC makes.
+pub(crate) struct Visiting {
+    pub(crate) channel: Channel,
+    pub(crate) since: Micros,
+    pub(crate) dwell: Micros,
+    /// Who takes part, and whether actively.
+    pub(crate) visitors: Vec<(VmId, bool)>,
+    /// Who has heard which BSS.
+    pub(crate) heard: BTreeSet<(VmId, MacAddr)>,
+}
+
+/// All scans, and the visit.
 #[derive(Default)]
 pub(crate) struct Scans {
-    pub(crate) running: Option<Running>,
-    waiting: VecDeque<(VmId, Box<ScanRequest>)>,
+    scans: [Option<Scan>; MAX_VMS],
+    pub(crate) visiting: Option<Visiting>,
+    /// A sweep has begun.
+    sweeping: bool,
+    /// Whose turn it is to choose.
+    turn: usize,
 }
 
 impl Scans {
-    pub(crate) fn runs(&self, vm: VmId) -> bool {
-        self.running.is_some_and(|running| running.vm == vm)
+    pub(crate) fn of(&self, vm: VmId) -> Option<&Scan> {
+        self.scans.get(vm.index())?.as_ref()
     }
 
-    pub(crate) fn waits(&self, vm: VmId) -> bool {
-        self.waiting.iter().any(|&(owner, _)| owner == vm)
+    pub(crate) fn of_mut(&mut self, vm: VmId) -> Option<&mut Scan> {
+        self.scans.get_mut(vm.index())?.as_mut()
     }
 
-    pub(crate) fn anyone_waits(&self) -> bool {
-        !self.waiting.is_empty()
+    pub(crate) fn anyone_scans(&self) -> bool {
+        self.scans.iter().any(Option::is_some)
     }
 
-    pub(crate) fn push(&mut self, vm: VmId, request: Box<ScanRequest>) {
-        self.waiting.push_back((vm, request));
+    pub(crate) fn begin(&mut self, vm: VmId, scan: Scan) {
+        if let Some(place) = self.scans.get_mut(vm.index()) {
+            *place = Some(scan);
+        }
     }
 
-    /// Takes a waiting scan out; `false` when there is none.
-    pub(crate) fn withdraw(&mut self, vm: VmId) -> bool {
-        let before = self.waiting.len();
-        self.waiting.retain(|&(owner, _)| owner != vm);
-        self.waiting.len() < before
+    /// Takes a VM's scan out, and the VM out of the visit.
+    pub(crate) fn end(&mut self, vm: VmId) -> Option<Scan> {
+        if let Some(visiting) = &mut self.visiting {
+            visiting.visitors.retain(|&(visitor, _)| visitor != vm);
+        }
+        self.scans.get_mut(vm.index())?.take()
     }
 
-    /// The running sweep is over.
-    pub(crate) fn end(&mut self, vm: VmId) {
-        self.running = self.running.filter(|running| running.vm != vm);
+    /// True when the VM takes part in the visit.
+    pub(crate) fn visits(&self, vm: VmId) -> bool {
+        let visiting = self.visiting.as_ref();
+        visiting.is_some_and(|visiting| visiting.visitors.iter().any(|&(other, _)| other == vm))
     }
 
-    /// The next scan, if the radio is free for it; it counts as running from now on.
-    pub(crate) fn start_next(&mut self, now: Micros) -> Option<(VmId, Box<ScanRequest>)> {
-        if self.running.is_some() {
+    /// Whose scan is due next, and when.
+    pub(crate) fn next_due(&self) -> Option<(Micros, VmId)> {
+        let due = |vm| Some((self.of(vm)?.due, vm));
+        VmId::all().filter_map(due).min()
+    }
+
+    /// The next visit, if anybody has a channel left and none is being made; it counts as being made.
+    pub(crate) fn next_visit(&mut self, now: Micros) -> Option<(VmId, Visit)> {
+        if self.visiting.is_some() {
             return None;
         }
-        let next = self.waiting.pop_front()?;
-        self.running = Some(Running {
-            vm: next.0,
+        let Some((chooser, channel)) = self.choose() else {
+            self.sweeping = false;
+            return None;
+        };
+        self.turn = chooser.index() + 1;
+        let begins = !std::mem::replace(&mut self.sweeping, true);
+        let mut visit = Visit {
+            channel,
+            dwell: Micros(0),
+            max_away: Micros(0),
+            begins,
+            visitors: Vec::new(),
+        };
+        for vm in VmId::all() {
+            self.come_along(vm, &mut visit);
+        }
+        visit.dwell += self.for_further_probes(&visit);
+        self.visiting = Some(Visiting {
+            channel,
             since: now,
-            ending: false,
+            dwell: visit.dwell,
+            visitors: visit.visitors.iter().map(|v| (v.vm, v.active)).collect(),
+            heard: BTreeSet::new(),
         });
-        Some(next)
+        Some((chooser, visit))
     }
+
+    fn choose(&self) -> Option<(VmId, Channel)> {
+        let in_turn = (self.turn..).take(MAX_VMS).map(|number| number % MAX_VMS);
+        let mut vms = in_turn.filter_map(|number| VmId::new(number).ok());
+        vms.find_map(|vm| Some((vm, self.of(vm)?.left.front()?.channel)))
+    }
+
+    fn come_along(&mut self, vm: VmId, visit: &mut Visit) {
+        let Some(scan) = self.of_mut(vm) else {
+            return;
+        };
+        let Some(wanted) = scan.take(visit.channel) else {
+            return;
+        };
+        visit.dwell = visit.dwell.max(wanted.dwell);
+        visit.max_away = tighter(visit.max_away, scan.request.max_away);
+        visit.visitors.push(Visitor {
+            vm,
+            active: wanted.active,
+            request: Arc::clone(&scan.request),
+        });
+    }
+
+    fn for_further_probes(&self, visit: &Visit) -> Micros {
+        let active = visit.visitors.iter().filter(|visitor| visitor.active);
+        let counts = active.filter_map(|visitor| Some(self.of(visitor.vm)?.probes()));
+        let (sum, most) = counts.fold((0u64, 0), |(sum, most), n| (sum + n, most.max(n)));
+        let each = match visit.channel.band() {
+            Band::Ghz2 => PER_PROBE_2GHZ,
+            Band::Ghz5 => PER_PROBE_5GHZ,
+        };
+        Micros(sum.saturating_sub(most).saturating_mul(each.0))
+    }
+}
+
+/// The tighter of two bounds of which zero is none.
+fn tighter(a: Micros, b: Micros) -> Micros {
+    match (a, b) {
+        (Micros(0), bound) | (bound, Micros(0)) => bound,
+        (a, b) => a.min(b),
+    }
+}
+
+fn same(wanted: &ScanChannel, channel: Channel) -> bool {
+    wanted.channel.primary() == channel.primary()
 }

@@ -3,12 +3,10 @@
 use airlane_lane::VmId;
 use airlane_wlan::{
     Command, Configuration, Dbm, EdcaParameters, Event, MacAddr, Micros, Refusal, Reply, Request,
-    Tag,
 };
 
 use crate::medium::Medium;
 use crate::nic::Nic;
-use crate::scan::Sweep;
 use crate::vmac::Vmac;
 
 impl Nic {
@@ -26,10 +24,12 @@ impl Nic {
             }
             Command::Transmit(transmit) => return self.accept(vm, tag, transmit),
             Command::Initialize => self.initialize(now, vm, air),
+            Command::Visit(visit) => return self.visit(vm, tag, *visit),
             _ if self.vmac(vm).is_none() => Err(Refusal::NotInitialized),
             Command::Flush(mask) => return self.flush(now, vm, tag, mask, air),
-            Command::Scan(request) => self.scan(vm, *request),
-            Command::AbortScan => return self.abort_scan(vm, tag),
+            // The host driver makes visits of it.
+            Command::Scan(_) => Err(Refusal::Busy),
+            Command::AbortScan => self.leave_visit(vm),
             Command::Configure(configuration) => self.configure(now, vm, *configuration, air),
             Command::PowerSave(power) => {
                 // Consolidated by the host driver: it holds for the radio, whoever sent it.
@@ -85,24 +85,6 @@ impl Nic {
             peers.any(|bssid| bssid == address)
         };
         !address.is_group() && !taken && self.assignments.allow(vm, address) && !of_access_point()
-    }
-
-    fn scan(&mut self, vm: VmId, request: airlane_wlan::ScanRequest) -> Result<Reply, Refusal> {
-        if self.sweep.is_some() {
-            return Err(Refusal::Busy);
-        }
-        let id = self.next_serial();
-        self.sweep = Some(Sweep::new(vm, id, request));
-        Ok(Reply::Ok)
-    }
-
-    fn abort_scan(&mut self, vm: VmId, tag: Tag) {
-        let Some(sweep) = self.sweep.take_if(|sweep| sweep.vm == vm) else {
-            let reply = Reply::Refused(Refusal::NoScan);
-            return self.emit(vm, Event::Done(tag, reply));
-        };
-        self.emit(vm, Event::Done(tag, Reply::Ok));
-        self.emit(vm, Event::Scan(sweep.complete(true)));
     }
 
     /// The commands that set something of the vMAC and nothing else.
@@ -161,6 +143,7 @@ impl Nic {
             | Command::Configure(_)
             | Command::Scan(_)
             | Command::AbortScan
+            | Command::Visit(_)
             | Command::Flush(_)
             | Command::PowerSave(_)
             | Command::Transmit(_) => {}

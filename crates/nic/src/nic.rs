@@ -107,7 +107,7 @@ pub struct Nic {
     pub(crate) tx_pool: BufferPool,
     pub(crate) rx_pool: BufferPool,
     pub(crate) schedule: Schedule,
-    pub(crate) sweep: Option<Sweep>,
+    pub(crate) sweep: Sweep,
     pub(crate) flights: Flights,
     pub(crate) counters: Counters,
     pub(crate) power: PowerSave,
@@ -139,7 +139,7 @@ impl Nic {
             tx_pool: BufferPool::new(config.tx_buffers),
             rx_pool: BufferPool::new(config.rx_buffers),
             schedule: Schedule::default(),
-            sweep: None,
+            sweep: Sweep::default(),
             flights: Flights::default(),
             counters: Counters::default(),
             power: PowerSave::default(),
@@ -372,7 +372,7 @@ impl Nic {
             }
         }
         self.keys.forget(vm);
-        self.sweep = self.sweep.take().filter(|sweep| sweep.vm != vm);
+        let _ = self.leave_visit(vm);
         for dwrr in &mut self.dwrr {
             dwrr.forget(vm);
         }

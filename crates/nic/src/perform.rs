@@ -2,9 +2,7 @@
 
 use airlane_air::{Outcome, Protection, Transmission};
 use airlane_lane::VmId;
-use airlane_wlan::{
-    AccessCategory, Buffer, Channel, Event, MacAddr, Micros, Rate, RateLadder, ScanEvent,
-};
+use airlane_wlan::{AccessCategory, Buffer, Channel, Event, MacAddr, Micros, Rate, RateLadder};
 
 use crate::flights::Cargo;
 use crate::homes::{Home, Homes};
@@ -25,38 +23,23 @@ impl Nic {
             idle: self.active().find_map(|(_, vmac)| vmac.channel()),
             scan: None,
         };
-        if self.sweep.is_none() {
+        let Some(stop) = self.sweep.stop() else {
             return (wishes, None);
-        }
+        };
         let joining = self
             .active()
             .filter_map(|(_, vmac)| vmac.joining_until(now));
         let joining = joining.min();
-        self.complete_sweep();
-        let at_stop = self.schedule.scanning();
-        let Some(sweep) = self.sweep.as_mut() else {
-            return (wishes, None);
-        };
-        let stop = sweep.stop();
         // A stop that has begun is finished; only the next one waits.
-        let waits = sweep.waits(now, joining) && at_stop != stop;
-        if waits {
-            return (wishes, earlier(joining, sweep.patience_until()));
+        if self.sweep.waits(now, joining) && self.schedule.scanning() != Some(stop) {
+            return (wishes, earlier(joining, self.sweep.patience_until()));
         }
-        wishes.scan = stop;
-        let at_home =
-            |home: &&mut Home| stop.is_some_and(|stop| same(Some(home.channel), stop.channel));
+        wishes.scan = Some(stop);
+        let at_home = |home: &&mut Home| same(Some(home.channel), stop.channel);
         if let Some(home) = wishes.homes.iter_mut().find(at_home) {
             home.pending = true;
         }
         (wishes, None)
-    }
-
-    fn complete_sweep(&mut self) {
-        let done = |sweep: &mut crate::scan::Sweep| sweep.stop().is_none();
-        if let Some(sweep) = self.sweep.take_if(done) {
-            self.emit(sweep.vm, Event::Scan(sweep.complete(false)));
-        }
     }
 
     /// Every home channel once, as wide as its widest vMAC has it.
@@ -91,7 +74,7 @@ impl Nic {
                 self.announce(now, false, air);
             }
             Act::Started(stop) => self.stop_begins(now, stop, air),
-            Act::Left(stop) => self.stop_ends(stop),
+            Act::Left(stop) => self.end_stop(stop),
         }
     }
 
@@ -133,17 +116,7 @@ impl Nic {
     }
 
     fn stop_begins<M: Medium>(&mut self, now: Micros, stop: Stop, air: &mut M) {
-        let Some(sweep) = self.sweep.as_ref().filter(|sweep| sweep.owns(stop)) else {
-            return;
-        };
-        let (vm, rate) = (sweep.vm, sweep.rate());
-        let own = self
-            .vmac(vm)
-            .and_then(Vmac::address)
-            .filter(|_| stop.active);
-        let probes = own.map(|own| sweep.probes(own)).unwrap_or_default();
-        self.emit(vm, Event::Scan(ScanEvent::Started(stop.channel)));
-        for mut probe in probes {
+        for (vm, rate, mut probe) in self.begin_stop(stop) {
             if air.queued(self.radio, AccessCategory::Voice) >= MAX_PROBES_WAITING {
                 self.counters.probes_skipped += 1;
                 continue;
@@ -153,15 +126,6 @@ impl Nic {
             self.counters.probes += 1;
             self.send_own(now, probe, rate, Cargo::Probe { vm }, false, air);
         }
-    }
-
-    fn stop_ends(&mut self, stop: Stop) {
-        let Some(sweep) = self.sweep.as_mut().filter(|sweep| sweep.owns(stop)) else {
-            return;
-        };
-        sweep.advance(stop);
-        let vm = sweep.vm;
-        self.emit(vm, Event::Scan(ScanEvent::Left(stop.channel)));
     }
 
     /// Sends a frame of the card's own.

@@ -112,11 +112,9 @@ impl Nic {
         if present(vmac, channel) && filter(vmac).contains(foreign) {
             return true;
         }
-        self.sweep.as_ref().is_some_and(|sweep| {
-            let stop = self.schedule.scanning();
-            let here = stop.filter(|&stop| sweep.owns(stop) && same(Some(stop.channel), channel));
-            sweep.vm == vm && here.is_some() && sweep.filter().contains(foreign)
-        })
+        let stop = self.schedule.scanning();
+        let here = stop.filter(|stop| same(Some(stop.channel), channel));
+        here.is_some_and(|stop| self.sweep.listens(vm, stop))
     }
 
     fn open_and_deliver(&mut self, vm: VmId, header: &Header, heard: &Heard) {

@@ -1,10 +1,18 @@
-//! A sweep: one VM's scan on its way through its channels. One runs at a time on a card.
+//! Stops of sweeps: the radio looks at one channel for all VMs that want to know what is there, and
+//! each has its own probe requests sent under its own address. One stop at a time.
+//!
+//! Not here: which channel is next, whose scan is over, what is still known (the host driver).
 
 use airlane_lane::VmId;
 use airlane_wlan::frame::subtype;
-use airlane_wlan::{Buffer, Channel, MacAddr, Micros, ReceiveFilter, ScanEvent, ScanRequest};
+use airlane_wlan::{
+    Buffer, Event, MacAddr, Micros, Rate, ReceiveFilter, Refusal, Reply, ScanEvent, Tag, Visit,
+    Visitor,
+};
 
+use crate::nic::Nic;
 use crate::schedule::Stop;
+use crate::vmac::Vmac;
 
 /// Longest time that one sweep lets neighbours join their networks undisturbed.
 const PATIENCE: Micros = Micros::from_millis(2_000);
@@ -13,75 +21,61 @@ const HEADER: usize = 24;
 /// Element ID of the SSID (IEEE 802.11-2020 table 9-92), and its longest value.
 const SSID: u8 = 0;
 const SSID_LIMIT: usize = 32;
-
-/// One running scan.
-pub(crate) struct Sweep {
-    pub(crate) vm: VmId,
-    id: u64,
-    request: ScanRequest,
-    index: usize,
-    last: Option<Channel>,
-    paused_since: Option<Micros>,
-    patience: Micros,
-}
-
 /// Bounds of a stop. Shorter ones would run a whole scan in no time, longer ones keep the radio from others;
 /// the driver asks for 20 to 120 ms.
 const SHORTEST_STOP: Micros = Micros::from_millis(5);
 const LONGEST_STOP: Micros = Micros::from_millis(150);
 
-impl Sweep {
-    pub(crate) fn new(vm: VmId, id: u64, request: ScanRequest) -> Self {
-        Self {
-            vm,
-            id,
-            request,
-            index: 0,
-            last: None,
-            paused_since: None,
-            patience: PATIENCE,
-        }
-    }
+/// The stop that is made, and the sweep's patience.
+#[derive(Default)]
+pub(crate) struct Sweep {
+    running: Option<Running>,
+    paused_since: Option<Micros>,
+    patience: Micros,
+}
 
-    /// Where to look next; `None` at the end.
+/// A visit, and how to answer it.
+struct Running {
+    id: u64,
+    carrier: VmId,
+    tag: Tag,
+    visit: Visit,
+}
+
+impl Sweep {
+    /// Where to look now.
     pub(crate) fn stop(&self) -> Option<Stop> {
-        let channel = self.request.channels.get(self.index)?;
+        let Running { id, visit, .. } = self.running.as_ref()?;
         Some(Stop {
-            sweep: self.id,
-            index: self.index,
-            channel: channel.channel,
-            active: channel.active,
-            dwell: channel.dwell.clamp(SHORTEST_STOP, LONGEST_STOP),
-            max_away: self.request.max_away,
+            sweep: *id,
+            index: 0,
+            channel: visit.channel,
+            // The answers to one VM's probe requests come soon; those to many take their time.
+            active: matches!(visit.visitors.as_slice(), [only] if only.active),
+            dwell: visit.dwell.clamp(SHORTEST_STOP, LONGEST_STOP),
+            max_away: visit.max_away,
         })
     }
 
-    /// True for a stop of this sweep.
-    pub(crate) fn owns(&self, stop: Stop) -> bool {
-        stop.sweep == self.id
+    /// True for the stop that is made.
+    fn owns(&self, stop: Stop) -> bool {
+        self.running
+            .as_ref()
+            .is_some_and(|running| running.id == stop.sweep)
     }
 
-    /// The stop is done.
-    pub(crate) fn advance(&mut self, stop: Stop) {
-        self.last = Some(stop.channel);
-        self.index = stop.index.saturating_add(1);
+    fn visitors(&self) -> &[Visitor] {
+        let running = self.running.as_ref();
+        running.map_or(&[], |running| &running.visit.visitors)
     }
 
-    pub(crate) fn filter(&self) -> ReceiveFilter {
-        self.request.filter
-    }
-
-    pub(crate) fn rate(&self) -> airlane_wlan::Rate {
-        self.request.rate
-    }
-
-    /// The closing event.
-    pub(crate) fn complete(&self, aborted: bool) -> ScanEvent {
-        ScanEvent::Complete {
-            channels: u8::try_from(self.index).unwrap_or(u8::MAX),
-            last: self.last,
-            aborted,
-        }
+    /// True when this VM wants to hear foreign beacons during `stop`.
+    pub(crate) fn listens(&self, vm: VmId, stop: Stop) -> bool {
+        let wants = |visitor: &Visitor| {
+            let filter = visitor.request.filter;
+            visitor.vm == vm && filter.contains(ReceiveFilter::FOREIGN_BEACONS)
+        };
+        self.owns(stop) && self.visitors().iter().any(wants)
     }
 
     /// True while the sweep waits for neighbours that join until `joining`. Its patience is
@@ -99,17 +93,99 @@ impl Sweep {
         self.paused_since.map(|since| since + self.patience)
     }
 
-    /// The probe requests of one stop, under the vMAC's own address: the template as it is, and
-    /// one per network asked for by name.
-    pub(crate) fn probes(&self, own: MacAddr) -> Vec<Buffer> {
-        let template = std::iter::once(self.request.probe.clone());
-        let named = self.request.ssids.iter();
-        let named = named.filter_map(|ssid| with_ssid(&self.request.probe, ssid));
-        template
-            .chain(named)
-            .filter_map(|probe| under(probe, own))
-            .collect()
+    /// The VM takes no part any more; `None` when it took none. With the last visitor the visit is
+    /// over: then `Some(Some(…))` says whom to tell.
+    fn leave(&mut self, vm: VmId) -> Option<Option<(VmId, Tag)>> {
+        let visitors = &mut self.running.as_mut()?.visit.visitors;
+        let before = visitors.len();
+        visitors.retain(|visitor| visitor.vm != vm);
+        let (left, deserted) = (visitors.len() < before, visitors.is_empty());
+        left.then(|| self.running.take_if(|_| deserted).map(answer_to))
     }
+}
+
+fn answer_to(running: Running) -> (VmId, Tag) {
+    (running.carrier, running.tag)
+}
+
+impl Nic {
+    /// Takes a visit; it is answered when it is over.
+    pub(crate) fn visit(&mut self, carrier: VmId, tag: Tag, mut visit: Visit) {
+        visit.visitors.retain(|v| self.vmac(v.vm).is_some());
+        if self.sweep.running.is_some() {
+            let busy = Reply::Refused(Refusal::Busy);
+            return self.emit(carrier, Event::Done(tag, busy));
+        }
+        if visit.visitors.is_empty() {
+            return self.emit(carrier, Event::Done(tag, Reply::Ok));
+        }
+        self.sweep.paused_since = None;
+        if visit.begins {
+            self.sweep.patience = PATIENCE;
+        }
+        let id = self.next_serial();
+        self.sweep.running = Some(Running {
+            id,
+            carrier,
+            tag,
+            visit,
+        });
+    }
+
+    /// The VM's part in the running visit ends.
+    pub(crate) fn leave_visit(&mut self, vm: VmId) -> Result<Reply, Refusal> {
+        let over = self.sweep.leave(vm).ok_or(Refusal::NoScan)?;
+        if let Some((carrier, tag)) = over {
+            self.emit(carrier, Event::Done(tag, Reply::Ok));
+        }
+        Ok(Reply::Ok)
+    }
+
+    /// The radio is there: every visitor is told, and what is to be sent for it.
+    pub(crate) fn begin_stop(&mut self, stop: Stop) -> Vec<(VmId, Rate, Buffer)> {
+        if !self.sweep.owns(stop) {
+            return Vec::new();
+        }
+        let mut probes = Vec::new();
+        for Visitor {
+            vm,
+            active,
+            request,
+        } in self.sweep.visitors().to_vec()
+        {
+            self.emit(vm, Event::Scan(ScanEvent::Started(stop.channel)));
+            let own = self.vmac(vm).and_then(Vmac::address).filter(|_| active);
+            if let Some(own) = own {
+                let asked = probe_requests(&request.probe, &request.ssids, own);
+                probes.extend(asked.map(|probe| (vm, request.rate, probe)));
+            }
+        }
+        probes
+    }
+
+    /// The radio leaves: every visitor is told, and the visit is answered.
+    pub(crate) fn end_stop(&mut self, stop: Stop) {
+        let owned = self.sweep.owns(stop);
+        let Some(running) = self.sweep.running.take_if(|_| owned) else {
+            return;
+        };
+        for visitor in &running.visit.visitors {
+            self.emit(visitor.vm, Event::Scan(ScanEvent::Left(stop.channel)));
+        }
+        self.emit(running.carrier, Event::Done(running.tag, Reply::Ok));
+    }
+}
+
+/// The probe requests of one VM: the template as it is, and one per network asked for by name.
+fn probe_requests<'a>(
+    template: &'a [u8],
+    ssids: &'a [Vec<u8>],
+    own: MacAddr,
+) -> impl Iterator<Item = Buffer> + 'a {
+    let named = ssids.iter().filter_map(|ssid| with_ssid(template, ssid));
+    std::iter::once(template.to_vec())
+        .chain(named)
+        .filter_map(move |probe| under(probe, own))
 }
 
 /// The template with another SSID, which stands first (IEEE 802.11-2020 table 9-38).

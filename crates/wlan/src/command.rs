@@ -1,6 +1,9 @@
 //! What a card's driver asks of a radio.
 
+use std::sync::Arc;
+
 use airlane_dma::Frame;
+use airlane_lane::VmId;
 use arrayvec::ArrayVec;
 
 use crate::{AggregationLimits, Channel, MacAddr, Micros, PeerHt, Rate};
@@ -13,6 +16,8 @@ impl Tag {
     /// Requests of the host driver itself. Front ends never use it: it has the bit that marks
     /// unsolicited packets of the device (iwl-trans.h SEQ_RX_FRAME).
     pub const HOST: Self = Self(u16::MAX);
+    /// The host driver's visits; see [`Command::Visit`].
+    pub const VISIT: Self = Self(u16::MAX - 1);
 }
 
 /// A command and its tag.
@@ -59,6 +64,9 @@ pub enum Command {
     Scan(Box<ScanRequest>),
     /// Stop looking.
     AbortScan,
+    /// Make one stop of a sweep, for several VMs at once. The host driver's own: no card asks for it.
+    /// It outlives a reset of the VM that it is tagged with, and is answered when it is over.
+    Visit(Box<Visit>),
     /// How the radio may sleep.
     PowerSave(PowerSave),
     /// Upper bound of the transmit power, in half dBm.
@@ -291,6 +299,32 @@ pub struct ScanChannel {
     pub active: bool,
     /// How long to stay: as the driver asked for an active or passive channel.
     pub dwell: Micros,
+}
+
+/// One stop of a sweep that several VMs' scans were merged into.
+#[derive(Clone, Debug)]
+pub struct Visit {
+    /// Where.
+    pub channel: Channel,
+    /// How long to stay; shorter where connected VMs need the radio.
+    pub dwell: Micros,
+    /// Longest time away from an operating channel at a stretch; zero when nobody has bounded it.
+    pub max_away: Micros,
+    /// The first of its sweep.
+    pub begins: bool,
+    /// Who takes part: once each.
+    pub visitors: Vec<Visitor>,
+}
+
+/// One VM's part in a visit.
+#[derive(Clone, Debug)]
+pub struct Visitor {
+    /// Whose scan.
+    pub vm: VmId,
+    /// Send its probe requests.
+    pub active: bool,
+    /// What it asked for.
+    pub request: Arc<ScanRequest>,
 }
 
 /// A sleep schedule.

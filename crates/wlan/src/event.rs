@@ -53,6 +53,9 @@ pub enum Refusal {
     /// A scan is running already.
     #[error("a scan is running already")]
     Busy,
+    /// No VM may ask for this.
+    #[error("the command is the host driver's own")]
+    NotPermitted,
 }
 
 /// How a transmission ended.

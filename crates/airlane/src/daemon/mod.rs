@@ -21,12 +21,13 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
 use airlane_air::{AirConfig, Position, RadioConfig};
+use airlane_host::HostConfig;
 use airlane_iwl::{Identity, Model};
 use airlane_lane::VmId;
 use airlane_lane::ring::{Wake, ring};
 use airlane_nic::AddressPolicy;
 use airlane_vmm::{EventFd, EventWake, HwsimServer, serve_hwsim};
-use airlane_wlan::{Dbm, MacAddr};
+use airlane_wlan::{Dbm, MacAddr, Micros};
 use anyhow::Context;
 
 pub use access_points::{AccessPoints, Site};
@@ -53,6 +54,8 @@ pub struct DaemonConfig {
     pub card_position: Position,
     /// Its transmit power.
     pub card_tx_power: Dbm,
+    /// How old what answers a scan without a look may be; zero: the radio always looks.
+    pub scan_cache: Micros,
     /// Where its sockets go: a directory of its own.
     pub run_dir: PathBuf,
     /// The capture file, if one is wanted.
@@ -124,6 +127,10 @@ impl Daemon {
         };
         let sites = AccessPoints::new(config.access_point_vms.clone());
         let mut radio = Radio::new(config.air, card, sites);
+        radio.set_host_config(HostConfig {
+            scan_cache: config.scan_cache,
+            ..HostConfig::default()
+        });
         for (vm, card) in VmId::all().zip(&config.cards) {
             radio.assign(vm, card.address, card.address_policy);
             radio.set_weight(vm, card.weight);

@@ -41,7 +41,10 @@ pub fn nic(counters: &airlane_nic::Counters) -> Named {
 
 /// Counters of the host driver.
 pub fn host(counters: &HostCounters) -> Named {
-    named!(counters; passed_on, consolidated, answered_locally, discarded, overdue_sweeps)
+    named!(counters;
+        passed_on, consolidated, answered_locally, discarded, sweeps, visits, merged_scans, cached_scans,
+        cached_channels, cached_frames, shared_frames, overdue_scans,
+    )
 }
 
 /// Counters of a card.

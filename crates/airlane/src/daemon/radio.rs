@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use airlane_air::{Air, AirConfig, Position, RadioConfig, RadioId};
-use airlane_host::Host;
+use airlane_host::{Host, HostConfig};
 use airlane_lane::VmId;
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_vmm::{FromHwsim, ToHwsim};
@@ -74,6 +74,11 @@ impl Radio {
     /// One more built-in access point.
     pub fn add_built_in(&mut self, built_in: BuiltIn) {
         self.built_ins.add(self.now, built_in, &mut self.air);
+    }
+
+    /// Settings of the host driver; before any VM asks for anything.
+    pub fn set_host_config(&mut self, config: HostConfig) {
+        self.host = Host::new(config);
     }
 
     /// A VM asks for something.

@@ -66,6 +66,7 @@ impl Cards {
             air: air(&scenario.air),
             card_position: position(scenario.card.position),
             card_tx_power: TX_POWER,
+            scan_cache: Micros((scenario.card.scan_cache * 1e6) as u64),
             run_dir: folder.to_owned(),
             capture: Some(capture),
             cards: scenario.vms.iter().map(card).collect(),

@@ -88,6 +88,8 @@ pub struct Card {
     pub mac: MacAddr,
     /// Metres.
     pub position: Position,
+    /// For how many seconds what a scan has heard answers the next one; 0: never.
+    pub scan_cache: f64,
 }
 
 /// A place, in metres east, north and up.

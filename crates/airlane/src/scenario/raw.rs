@@ -50,6 +50,7 @@ pub struct Card {
     pub model: Option<Spanned<String>>,
     pub mac: Option<Spanned<String>>,
     pub position: Option<Spanned<Vec<f64>>>,
+    pub scan_cache: Option<Spanned<f64>>,
 }
 
 /// `[[access_point]]`

@@ -106,6 +106,13 @@ fn card(source: Source, raw: &raw::Card) -> Result<Card> {
         model: "5300".to_owned(),
         mac: mac.transpose()?.unwrap_or(address::CARD),
         position: position(source, raw.position.as_ref(), Position::default())?,
+        scan_cache: fields::within(
+            source,
+            "scan_cache",
+            raw.scan_cache.as_ref(),
+            0.0..=60.0,
+            5.0,
+        )?,
     })
 }
 

@@ -51,6 +51,9 @@ fn all_vms_may_scan_at_the_same_time() {
     }
     assert!(left.is_empty(), "still scanning: {left:?}");
     for vm in 0..4 {
-        assert_eq!([0, 1].map(|ap| story.has_heard(vm, ap)), [true, true]);
+        let heard = [0, 1].map(|ap| story.has_heard(vm, ap));
+        assert_eq!(heard, [true, true], "VM {vm}");
     }
+    let counters = story.world().radio.host().counters();
+    assert_eq!((counters.sweeps, counters.visits), (1, 2), "one sweep");
 }

@@ -1,31 +1,55 @@
 //! Scans and several channels on one radio.
 
+use std::sync::Arc;
+
 use airlane_wlan::frame::Header;
 use airlane_wlan::*;
 
 use super::world::*;
 
-fn scan(channels: &[(u16, bool)]) -> Command {
-    let channels = channels.iter().map(|&(number, active)| ScanChannel {
+/// A scan of one VM, channel by channel, active or not.
+fn scan(number: usize, channels: &[(u16, bool)]) -> Vec<Visit> {
+    let visits = channels.iter().enumerate();
+    visits
+        .map(|(at, &(channel, active))| Visit {
+            begins: at == 0,
+            ..visit(channel, &[(number, active)])
+        })
+        .collect()
+}
+
+/// One visit of several VMs.
+fn visit(number: u16, visitors: &[(usize, bool)]) -> Visit {
+    let dwell = |&(_, active): &(usize, bool)| if active { 30 } else { 120 };
+    let longest = visitors.iter().map(dwell).max().unwrap_or(0);
+    Visit {
         channel: channel(number),
-        active,
-        dwell: if active {
-            Micros::from_millis(30)
-        } else {
-            Micros::from_millis(120)
-        },
-    });
+        dwell: Micros::from_millis(longest),
+        max_away: Micros(0),
+        begins: true,
+        visitors: visitors
+            .iter()
+            .map(|&(number, active)| Visitor {
+                vm: vm(number),
+                active,
+                request: request(),
+            })
+            .collect(),
+    }
+}
+
+fn request() -> Arc<ScanRequest> {
     let mut probe = management(4, MacAddr::BROADCAST, MacAddr::ZERO, MacAddr::BROADCAST);
     probe.truncate(24);
     probe.extend([0, 2, b'o', b'n', 1, 1, 0x8c]);
-    Command::Scan(Box::new(ScanRequest {
-        channels: channels.collect(),
+    Arc::new(ScanRequest {
+        channels: Vec::new(),
         probe,
         ssids: vec![b"other".to_vec()],
         rate: Rate::OFDM_6,
         max_away: Micros(0),
         filter: ReceiveFilter::GROUP | ReceiveFilter::FOREIGN_BEACONS,
-    }))
+    })
 }
 
 /// An interface that is up and belongs to no network.
@@ -38,10 +62,7 @@ fn up(world: &mut World, number: usize) {
 fn a_scan_without_neighbours_goes_straight_through_and_hears_beacons() {
     let mut world = World::new(&[36, 40]);
     up(&mut world, 0);
-    assert_eq!(
-        world.answer(0, scan(&[(36, false), (40, false)])),
-        Reply::Ok
-    );
+    world.visit(scan(0, &[(36, false), (40, false)]));
     world.run(Micros::from_millis(260));
     let (first, second) = (channel(36), channel(40));
     assert_eq!(
@@ -51,11 +72,6 @@ fn a_scan_without_neighbours_goes_straight_through_and_hears_beacons() {
             ScanEvent::Left(first),
             ScanEvent::Started(second),
             ScanEvent::Left(second),
-            ScanEvent::Complete {
-                channels: 2,
-                last: Some(second),
-                aborted: false
-            },
         ]
     );
     assert!(world.beacons_of(0, 0) > 0 && world.beacons_of(0, 1) > 0);
@@ -65,7 +81,7 @@ fn a_scan_without_neighbours_goes_straight_through_and_hears_beacons() {
 fn an_active_channel_gets_the_template_and_one_probe_per_name() {
     let mut world = World::new(&[36]);
     up(&mut world, 0);
-    world.ask(0, scan(&[(36, true)]));
+    world.visit(scan(0, &[(36, true)]));
     world.run(Micros::from_millis(100));
     let probes: Vec<&Buffer> = world.aps[0].heard.iter().collect();
     assert_eq!(probes.len(), 2);
@@ -85,7 +101,7 @@ fn a_scan_by_one_vm_loses_no_frame_of_a_neighbour() {
     world.join(0, 0);
     up(&mut world, 1);
     world.run(Micros::from_millis(1_100));
-    world.ask(1, scan(&[(36, true), (40, false), (44, true), (48, false)]));
+    world.visit(scan(1, &[(36, true), (40, false), (44, true), (48, false)]));
     for round in 0..200u16 {
         let body = round.to_le_bytes();
         world.send(0, &uplink(0, 0, &body), |_| {});
@@ -94,14 +110,7 @@ fn a_scan_by_one_vm_loses_no_frame_of_a_neighbour() {
         world.run(Micros::from_millis(5));
     }
     world.run(Micros::from_millis(500));
-    assert!(matches!(
-        world.scan_events(1).last(),
-        Some(ScanEvent::Complete {
-            channels: 4,
-            aborted: false,
-            ..
-        })
-    ));
+    assert_eq!(world.visits_done, 4);
     assert!(world.beacons_of(1, 1) > 0, "the other channel was heard");
     let bodies = |frames: Vec<&Buffer>| {
         let body = |frame: &&Buffer| u16::from_le_bytes([frame[24], frame[25]]);
@@ -119,37 +128,57 @@ fn a_scan_by_one_vm_loses_no_frame_of_a_neighbour() {
 }
 
 #[test]
-fn one_sweep_runs_at_a_time_and_the_next_may_follow() {
+fn a_visit_of_several_vms_probes_for_each_under_its_own_address() {
     let mut world = World::new(&[36]);
-    up(&mut world, 0);
-    up(&mut world, 1);
-    world.ask(0, scan(&[(36, false)]));
-    assert_eq!(
-        world.answer(1, scan(&[(36, false)])),
-        Reply::Refused(Refusal::Busy)
-    );
-    world.run(Micros::from_millis(150));
-    assert_eq!(world.answer(1, scan(&[(36, false)])), Reply::Ok);
-    world.run(Micros::from_millis(150));
-    assert_eq!(
-        (world.scan_events(0).len(), world.scan_events(1).len()),
-        (3, 3)
-    );
+    for number in 0..3 {
+        up(&mut world, number);
+    }
+    world.visit(vec![visit(36, &[(0, true), (1, false), (2, true)])]);
+    world.run(Micros::from_millis(130));
+    let from = |probe: &Buffer| Header::parse(probe).unwrap().transmitter.unwrap();
+    let probes: Vec<MacAddr> = world.aps[0].heard.iter().map(from).collect();
+    assert_eq!(probes, [own(0), own(0), own(2), own(2)]);
+    for number in 0..3 {
+        assert!(world.beacons_of(number, 0) > 0);
+        let (begin, end) = (ScanEvent::Started, ScanEvent::Left);
+        let here = channel(36);
+        assert_eq!(world.scan_events(number), [begin(here), end(here)]);
+    }
+    assert_eq!(world.visits_done, 1);
 }
 
 #[test]
-fn an_aborted_scan_completes_at_once_and_the_radio_comes_home() {
+fn one_visit_is_made_at_a_time() {
+    let mut world = World::new(&[36]);
+    up(&mut world, 0);
+    world.visit(scan(0, &[(36, false)]));
+    let second = visit(40, &[(0, false)]);
+    let busy = Reply::Refused(Refusal::Busy);
+    assert_eq!(world.answer(0, Command::Visit(Box::new(second))), busy);
+}
+
+#[test]
+fn a_scan_is_the_host_drivers_to_make_visits_of() {
+    let mut world = World::new(&[36]);
+    up(&mut world, 0);
+    let scan = Command::Scan(Box::new((*request()).clone()));
+    assert_eq!(world.answer(0, scan), Reply::Refused(Refusal::Busy));
+}
+
+#[test]
+fn with_its_last_visitor_a_visit_ends_and_the_radio_comes_home() {
     let mut world = World::new(&[36]);
     world.join(0, 0);
+    up(&mut world, 1);
     world.run(Micros::from_millis(1_100));
-    world.ask(0, scan(&[(100, false), (104, false)]));
+    world.visit(vec![visit(100, &[(0, false), (1, false)])]);
     world.run(Micros::from_millis(30));
     assert_eq!(world.nic.channel(), Some(channel(100)));
     assert_eq!(world.answer(0, Command::AbortScan), Reply::Ok);
-    assert!(matches!(
-        world.scan_events(0).last(),
-        Some(ScanEvent::Complete { aborted: true, .. })
-    ));
+    world.run(Micros::from_millis(1));
+    assert_eq!(world.nic.channel(), Some(channel(100)), "VM 1 still looks");
+    world.ask(1, Command::Reset);
+    assert_eq!(world.visits_done, 1, "answered at once");
     world.run(Micros::from_millis(1));
     assert_eq!(world.nic.channel(), Some(channel(36)));
     assert_eq!(
@@ -169,12 +198,12 @@ fn a_scan_waits_while_a_neighbour_joins_but_not_for_ever() {
     world.answer(0, Command::Initialize);
     world.configure(0, |c| c.associated = false, Some(0));
     up(&mut world, 1);
-    world.ask(1, scan(&[(100, false)]));
+    world.visit(scan(1, &[(100, false)]));
     world.run(Micros::from_millis(1_900));
     assert!(world.scan_events(1).is_empty());
     world.configure(0, |_| {}, Some(0));
     world.run(Micros::from_millis(400));
-    assert_eq!(world.scan_events(1).len(), 3, "its patience is two seconds");
+    assert_eq!(world.scan_events(1).len(), 2, "its patience is two seconds");
 }
 
 #[test]
@@ -319,7 +348,7 @@ fn scanning_the_own_channel_again_and_again_takes_nobodys_slices() {
     world.run(Micros::from_millis(1_500));
     let before = [36, 149].map(|number| time_at(&world, number));
     for _ in 0..60 {
-        world.ask(0, scan(&[(36, false)]));
+        world.visit(scan(0, &[(36, false)]));
         saturate(&mut world, &[0, 1], 50);
     }
     let [own, other] = [36, 149].map(|number| time_at(&world, number).0);

@@ -1,5 +1,7 @@
 //! Guests and radio waves that mean no good.
 
+use std::sync::Arc;
+
 use airlane_wlan::*;
 use proptest::prelude::*;
 use rand::rngs::SmallRng;
@@ -54,20 +56,7 @@ fn any_command(rng: &mut SmallRng) -> Command {
             cipher: Cipher::Ccmp,
             bytes: rng.random(),
         })),
-        12 | 13 => Command::Scan(Box::new(ScanRequest {
-            channels: (0..rng.random_range(0..5))
-                .map(|_| ScanChannel {
-                    channel: channel(rng.random_range(30..60)),
-                    active: rng.random(),
-                    dwell: Micros(rng.random_range(0..200_000)),
-                })
-                .collect(),
-            probe: (0..rng.random_range(0..60)).map(|_| rng.random()).collect(),
-            ssids: vec![vec![1; rng.random_range(0..300)]],
-            rate: Rate::OFDM_6,
-            max_away: Micros(rng.random_range(0..2)),
-            filter: ReceiveFilter::all(),
-        })),
+        12 | 13 => Command::Visit(Box::new(any_visit(rng))),
         14 => Command::TxPower(rng.random()),
         15 => Command::Statistics { clear: true },
         _ => Command::Configure(Box::new(Configuration {
@@ -83,6 +72,31 @@ fn any_command(rng: &mut SmallRng) -> Command {
             protect: rng.random(),
             forget_stations: rng.random(),
         })),
+    }
+}
+
+/// Whatever VMs ask for, as the host driver passes it on.
+fn any_visit(rng: &mut SmallRng) -> Visit {
+    let visitor = |rng: &mut SmallRng, number| Visitor {
+        vm: vm(number),
+        active: rng.random(),
+        request: Arc::new(ScanRequest {
+            channels: Vec::new(),
+            probe: (0..rng.random_range(0..60)).map(|_| rng.random()).collect(),
+            ssids: vec![vec![1; rng.random_range(0..300)]],
+            rate: Rate::OFDM_6,
+            max_away: Micros(0),
+            filter: ReceiveFilter::all(),
+        }),
+    };
+    Visit {
+        channel: channel(rng.random_range(30..60)),
+        dwell: Micros(rng.random_range(0..200_000)),
+        max_away: Micros(rng.random_range(0..2)),
+        begins: rng.random(),
+        visitors: (0..rng.random_range(0..4))
+            .map(|number| visitor(rng, number))
+            .collect(),
     }
 }
 
@@ -130,8 +144,8 @@ proptest! {
                 let command = any_command(&mut rng);
                 let (initialize, reset) = (matches!(command, Command::Initialize), matches!(command, Command::Reset));
                 if initialize && world.nic.vmac(vm(number)).is_some() { continue; }
-                let flush = matches!(command, Command::Flush(_));
-                if flush || reset { world.ask(number, command); } else { world.answer(number, command); }
+                let later = matches!(command, Command::Flush(_) | Command::Visit(_));
+                if later || reset { world.ask(number, command); } else { world.answer(number, command); }
             }
             world.run(Micros(rng.random_range(0..20_000)));
             world.assert_conserved();

@@ -3,6 +3,7 @@
 mod aggregation;
 mod channels;
 mod hostile;
+mod neighbours;
 mod protection;
 mod receive;
 mod transmit;

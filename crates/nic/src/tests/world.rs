@@ -29,6 +29,9 @@ pub(super) struct World {
     pub(super) aps: Vec<Ap>,
     pub(super) now: Micros,
     pub(super) events: Vec<(VmId, Event)>,
+    /// Visits answered.
+    pub(super) visits_done: usize,
+    visits: VecDeque<Visit>,
     memory: Memory,
     at: u64,
     tag: u16,
@@ -84,6 +87,8 @@ impl World {
             aps,
             now: Micros(0),
             events: Vec::new(),
+            visits_done: 0,
+            visits: VecDeque::new(),
             memory: Memory::anonymous(MEMORY).unwrap(),
             at: 0,
             tag: 0,
@@ -212,10 +217,11 @@ impl World {
         let end = self.now + span;
         loop {
             let wake = self.nic.step(self.now, &mut self.air);
+            let visits = self.visits_done;
             self.collect();
             let beacon = self.beacons();
             let air = self.air.step(self.now);
-            if self.route() {
+            if self.route() || visits != self.visits_done {
                 continue;
             }
             let next = [wake, air, beacon].into_iter().flatten().min();
@@ -243,9 +249,32 @@ impl World {
         any
     }
 
+    /// Has these visits made, one after the other, as the host driver does.
+    pub(super) fn visit(&mut self, visits: Vec<Visit>) {
+        self.visits.extend(visits);
+        self.next_visit();
+    }
+
+    fn next_visit(&mut self) {
+        let Some(visit) = self.visits.pop_front() else {
+            return;
+        };
+        let request = Request {
+            tag: Tag::VISIT,
+            command: Command::Visit(Box::new(visit)),
+        };
+        let carrier = vm(15);
+        self.nic.request(self.now, carrier, request, &mut self.air);
+    }
+
     fn collect(&mut self) {
-        self.events
-            .extend(std::iter::from_fn(|| self.nic.next_event()));
+        while let Some((vm, event)) = self.nic.next_event() {
+            if matches!(event, Event::Done(Tag::VISIT, Reply::Ok)) {
+                self.visits_done += 1;
+                self.next_visit();
+            }
+            self.events.push((vm, event));
+        }
     }
 
     fn at_ap(&mut self, at: usize, event: AirEvent) {
