@@ -111,6 +111,12 @@ fn four_vms_share_one_card() {
 
 #[test]
 #[ignore = "boots guests"]
+fn five_models_of_card_join_one_network() {
+    run("cards", "6.1").assert_passed();
+}
+
+#[test]
+#[ignore = "boots guests"]
 fn two_vms_on_two_channels_keep_their_associations() {
     run("two-channels", "6.1").assert_passed();
 }

@@ -16,7 +16,7 @@ use crate::eeprom::Eeprom;
 use crate::in_order::InOrder;
 use crate::interrupt::{Interrupts, cause};
 use crate::loader::{Microcode, Sram};
-use crate::model::Identity;
+use crate::model::{self, Identity};
 use crate::notification;
 use crate::pci::ConfigSpace;
 use crate::registers::{Bank, csr, fh, prph, scd};
@@ -193,6 +193,10 @@ impl Device {
     fn strap(&mut self) {
         let revision = self.identity.model.facts().hardware_revision;
         self.csr.set(csr::HW_REV, revision);
+        if self.identity.model.facts().memory == model::Memory::Otp {
+            self.csr.set(csr::OTP_GP, csr::OTP_SELECTED);
+            self.csr.set(csr::EEPROM_GP, csr::SIGNATURE_OTP);
+        }
     }
 
     /// Stops the microcode: no access to guest memory from here on, and the vMAC goes.

@@ -1,7 +1,8 @@
 //! The card's EEPROM: identity, antennas, regulatory channels, calibration, transmit power; 1,024
 //! words behind a port (`iwl-eeprom-parse.c`, `dvm/eeprom.c`).
 //!
-//! Not here: OTP memory, which newer members of the family have.
+//! The OTP memory of the 6000 series holds the same and is read the same way, since its shadow in RAM lies
+//! flat (`shadow_ram_support`). Not here: which of the two a card has (see the device's straps).
 
 use crate::model::{Facts, Identity};
 use crate::wire::{put, u16_at};
@@ -110,7 +111,7 @@ fn write_calibration(bytes: &mut [u8], facts: &Facts) {
     word(bytes, CALIBRATION + 0x256, 0xa8c);
 }
 
-/// The table of the 6000 series: common limits of 16 dBm for both bands. The 5300 does not look.
+/// The table of the 6000 series: common limits of 16 dBm for both bands. The 5000 series does not look.
 fn write_power(bytes: &mut [u8]) {
     let entries = [0x81, 0x85, 0x8d, 0x87, 0x8f];
     word(bytes, POWER_LENGTH, 4 * entries.len() as u16);

@@ -32,4 +32,4 @@ mod wire;
 
 pub use counters::Counters;
 pub use device::Device;
-pub use model::{Identity, Model};
+pub use model::{Identity, Model, UnknownModel};

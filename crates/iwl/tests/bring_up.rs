@@ -1,8 +1,8 @@
 //! From power-off to a running interface, by the driver's register sequences.
 
-use airlane_iwl::Model;
 use airlane_iwl::microcode;
 use airlane_iwl::testing::{FakeDriver, Image};
+use airlane_iwl::{Device, Identity, Model};
 use airlane_wlan::{Command, Event, MacAddr};
 
 const ADDRESS: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -24,6 +24,78 @@ fn the_eeprom_gives_the_address() {
     let mut driver = driver();
     driver.start_hardware();
     assert_eq!(driver.read_eeprom()[0x2a..0x30], ADDRESS.0);
+}
+
+/// A driver of this card.
+fn driver_of(model: Model) -> FakeDriver {
+    FakeDriver::new(Device::new(Identity {
+        model,
+        address: ADDRESS,
+    }))
+}
+
+#[test]
+fn every_model_comes_up_as_its_driver_expects() {
+    for model in Model::ALL {
+        let mut driver = driver_of(model);
+        driver.probe();
+        driver.start_hardware();
+        assert_eq!(driver.read_eeprom()[0x2a..0x30], ADDRESS.0, "{model}");
+        driver.stop();
+        driver.power_on();
+        let counters = driver.device().counters();
+        assert_eq!(counters.microcode_starts, 2, "{model}");
+        let strange = counters.unlisted_reads + counters.unlisted_writes;
+        assert_eq!(strange + counters.odd_accesses, 0, "{model}");
+    }
+}
+
+#[test]
+fn the_5000_series_has_an_eeprom_and_the_6000_series_an_otp() {
+    let otp = Model::ALL.map(|model| {
+        let mut driver = driver_of(model);
+        driver.start_hardware();
+        (driver.read(0x034) >> 16 & 1, driver.read(0x030) & 7)
+    });
+    assert_eq!(otp, [(0, 2), (0, 2), (1, 1), (1, 1), (1, 1)]);
+}
+
+/// What the driver accepts, by the first words of `iwl_cfg`: least version of EEPROM and of calibration,
+/// antennas where it takes them from the card, name of the microcode.
+#[test]
+fn versions_antennas_and_microcode_are_those_of_the_drivers_tables() {
+    let rows = [
+        (Model::Wifi5100, 0x11a, 4, None, "iwlwifi-5000-5.ucode"),
+        (Model::Wifi5300, 0x11a, 4, None, "iwlwifi-5000-5.ucode"),
+        (Model::Wifi6200, 0x423, 4, None, "iwlwifi-6000-4.ucode"),
+        (
+            Model::Wifi6205,
+            0x709,
+            6,
+            Some(0x33),
+            "iwlwifi-6000g2a-6.ucode",
+        ),
+        (
+            Model::Wifi6300,
+            0x423,
+            4,
+            Some(0x77),
+            "iwlwifi-6000-4.ucode",
+        ),
+    ];
+    for (model, version, calibration, antennas, file) in rows {
+        let mut driver = driver_of(model);
+        driver.start_hardware();
+        let image = driver.read_eeprom();
+        let word = |at: usize| u16::from_le_bytes([image[at], image[at + 1]]);
+        assert!(word(0x88) >= version, "{model}");
+        assert!(image[2 * usize::from(word(0xce))] >= calibration, "{model}");
+        assert!(
+            antennas.is_none_or(|mask| mask == word(0x90) >> 8),
+            "{model}"
+        );
+        assert_eq!(microcode::file_name(model), file);
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl Cards {
     pub fn start(scenario: &Scenario, folder: &Path, capture: PathBuf) -> Result<Self> {
         let card = |vm: &scenario::Vm| VmCard {
             name: vm.name.clone(),
-            model: model(),
+            model: vm.card,
             address: vm.mac,
             address_policy: policy(vm),
             weight: vm.weight,
@@ -130,16 +130,11 @@ impl Cards {
 }
 
 /// The name under which the guest's driver looks for its microcode, and the microcode.
-pub fn firmware() -> (String, Vec<u8>) {
+pub fn firmware(model: Model) -> (String, Vec<u8>) {
     (
-        format!("lib/firmware/{}", microcode::file_name(model())),
-        microcode::image(model()),
+        format!("lib/firmware/{}", microcode::file_name(model)),
+        microcode::image(model),
     )
-}
-
-/// The only model that a scenario can name so far.
-fn model() -> Model {
-    Model::default()
 }
 
 /// The scenario's names of what the daemon knows by number and address.
@@ -149,7 +144,7 @@ fn names(scenario: &Scenario) -> Names {
     Names {
         run: scenario.name.clone(),
         vms: vms
-            .map(|vm| (vm.name.clone(), scenario.card.model.clone(), vm.mac))
+            .map(|vm| (vm.name.clone(), vm.card.to_string(), vm.mac))
             .collect(),
         networks: networks.map(|ap| (ap.bssid, ap.ssid.clone())).collect(),
     }

@@ -175,8 +175,8 @@ fn members(
     let mut members = Vec::new();
     for (index, vm) in scenario.vms.iter().enumerate() {
         let mut files = config::station(scenario, vm, certificates.as_ref())?;
-        files.push(cards::firmware());
         let kernel = setup.kernel(vm.kernel.as_deref().or(kernel))?.clone();
+        files.push(cards::firmware(vm.card));
         let recipe = Recipe {
             memory: vm.memory,
             kernel: match scenario.suspends(index) {

@@ -17,6 +17,7 @@ mod tests;
 mod validate;
 mod width;
 
+use airlane_iwl::Model;
 use airlane_wlan::{Channel, MacAddr, Width};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -82,8 +83,8 @@ pub struct Air {
 /// `[card]`
 #[derive(Clone, Debug)]
 pub struct Card {
-    /// Intel's name for it, such as `5300`.
-    pub model: String,
+    /// What VMs have that name none.
+    pub model: Model,
     /// Its own address, which one VM may have.
     pub mac: MacAddr,
     /// Metres.
@@ -134,6 +135,8 @@ pub struct Vm {
     pub name: String,
     /// Its virtual MAC address.
     pub mac: MacAddr,
+    /// Which card its driver sees.
+    pub card: Model,
     /// Its driver may set another address.
     pub change_mac: bool,
     /// Its share of the airtime, relative to the other VMs'.

@@ -82,6 +82,7 @@ pub struct Vm {
     #[serde(default)]
     pub change_mac: bool,
     pub weight: Option<Spanned<u16>>,
+    pub card: Option<Spanned<String>>,
     pub join: Option<Spanned<String>>,
     pub passphrase: Option<Spanned<String>>,
     pub eap: Option<Spanned<Eap>>,

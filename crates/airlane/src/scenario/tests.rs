@@ -422,6 +422,19 @@ fn a_model_that_is_not_built_is_refused() {
 }
 
 #[test]
+fn a_vm_has_the_card_it_names_else_everybodys() {
+    let written = VALID
+        .replacen("name = \"it\"", "name = \"it\"\ncard = \"6205\"", 1)
+        .replacen("position = [0, 1]", "model = \"6300\"", 1);
+    let scenario = parse(&written).unwrap();
+    let cards: Vec<_> = scenario.vms.iter().map(|vm| vm.card).collect();
+    assert_eq!(cards, [Model::Wifi6205, Model::Wifi6300]);
+    let name = "name = \"user\"";
+    let unknown = format!("{name}\ncard = \"4965\"");
+    assert!(parse(&VALID.replacen(name, &unknown, 1)).is_err());
+}
+
+#[test]
 fn a_reference_to_nothing_is_refused() {
     refused(
         "join = \"home\"",

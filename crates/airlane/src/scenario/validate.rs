@@ -5,6 +5,7 @@ use super::{
     ACCESS_POINT_VM, AccessPoint, Air, Card, MAX_ACCESS_POINTS, Position, RunSettings, Scenario,
     Vm, address, checks, fields, kind, network, raw, security, width,
 };
+use airlane_iwl::Model;
 use airlane_lane::MAX_VMS;
 use airlane_nic::MAX_WEIGHT;
 use airlane_wlan::MacAddr;
@@ -95,15 +96,9 @@ fn air(source: Source, raw: &raw::Air) -> Result<Air> {
 }
 
 fn card(source: Source, raw: &raw::Card) -> Result<Card> {
-    if let Some(model) = &raw.model
-        && model.get_ref() != "5300"
-    {
-        let message = format!("there is no card model `{}`", model.get_ref());
-        return Err(source.error(&model.span(), message, "write model = \"5300\""));
-    }
     let mac = raw.mac.as_ref().map(|value| fields::mac(source, value));
     Ok(Card {
-        model: "5300".to_owned(),
+        model: model(source, raw.model.as_ref(), Model::default())?,
         mac: mac.transpose()?.unwrap_or(address::CARD),
         position: position(source, raw.position.as_ref(), Position::default())?,
         scan_cache: fields::within(
@@ -113,6 +108,18 @@ fn card(source: Source, raw: &raw::Card) -> Result<Card> {
             0.0..=60.0,
             5.0,
         )?,
+    })
+}
+
+/// The card of that name, else `default`.
+fn model(source: Source, raw: Option<&Spanned<String>>, default: Model) -> Result<Model> {
+    let Some(value) = raw else {
+        return Ok(default);
+    };
+    value.get_ref().parse().map_err(|_| {
+        let names = Model::ALL.map(|model| format!("\"{model}\"")).join(", ");
+        let message = format!("there is no card model `{}`", value.get_ref());
+        source.error(&value.span(), message, format!("write one of: {names}"))
     })
 }
 
@@ -230,6 +237,7 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
     let supplicant = supplicant.map(|line| fields::supplicant_line(source, line));
     Ok(Vm {
         mac: unused(source, scenario, mac, &span)?,
+        card: model(source, raw.card.as_ref(), scenario.card.model)?,
         change_mac: raw.change_mac,
         weight: fields::within(source, "weight", raw.weight.as_ref(), 1..=MAX_WEIGHT, 1)?,
         name,

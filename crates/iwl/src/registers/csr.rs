@@ -9,6 +9,8 @@ pub const RESET: u32 = 0x020;
 pub const GP_CNTRL: u32 = 0x024;
 pub const HW_REV: u32 = 0x028;
 pub const EEPROM_REG: u32 = 0x02c;
+pub const EEPROM_GP: u32 = 0x030;
+pub const OTP_GP: u32 = 0x034;
 pub const UCODE_GP1: u32 = 0x054;
 pub const UCODE_GP1_SET: u32 = 0x058;
 pub const UCODE_GP1_CLR: u32 = 0x05c;
@@ -22,6 +24,10 @@ pub const PRPH_RADDR: u32 = 0x448;
 pub const PRPH_WDAT: u32 = 0x44c;
 pub const PRPH_RDAT: u32 = 0x450;
 pub const WRPTR: u32 = 0x460;
+/// EEPROM_GP: the OTP is good, there is no EEPROM.
+pub const SIGNATURE_OTP: u32 = 1;
+/// OTP_GP: the OTP is what there is.
+pub const OTP_SELECTED: u32 = 1 << 16;
 /// One past the last register of this block; the DMA engine's begin at 0x1000.
 pub const END: u32 = 0x1000;
 
@@ -115,14 +121,14 @@ const REGISTERS: &[Register] = &[
         0x030,
         "EEPROM_GP",
         Rule::Masked(0x0000_0180),
-        "signature 2: a good EEPROM",
+        "signature: 2 a good EEPROM, 1 a good OTP",
     )
     .reset(2),
     at(
         0x034,
         "OTP_GP",
         Rule::ReadOnly,
-        "bit 16 clear: an EEPROM, no OTP",
+        "bit 16: OTP, no EEPROM; no error bit is ever set",
     ),
     at(0x03c, "GIO", Rule::Masked(ALL), "L0s control"),
     at(0x048, "GP_UCODE", Rule::Masked(ALL), "not used"),

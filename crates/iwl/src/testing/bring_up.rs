@@ -2,7 +2,7 @@
 
 use super::layout::{self, u32_of};
 use super::{DriverQueue, FakeDriver};
-use crate::{Model, microcode};
+use crate::microcode;
 
 const INT: u64 = 0x008;
 const INT_MASK: u64 = 0x00c;
@@ -29,7 +29,8 @@ impl FakeDriver {
     pub fn power_on(&mut self) {
         self.probe();
         self.start_hardware();
-        self.load_microcode(&microcode::image(Model::Wifi5300));
+        let model = self.device.identity().model;
+        self.load_microcode(&microcode::image(model));
     }
 
     /// What `iwlwifi` does before it asks for microcode.
@@ -60,20 +61,36 @@ impl FakeDriver {
         assert_ne!(self.read(GP) & 1 << 27, 0, "the radio switch is on");
     }
 
-    /// The EEPROM, word by word, under its semaphore.
+    /// The EEPROM or OTP, word by word, under its semaphore.
     pub fn read_eeprom(&mut self) -> Vec<u8> {
-        assert_eq!(self.read(0x030) & 7, 2, "EEPROM signature");
+        let otp = self.read(0x034) & 1 << 16 != 0;
+        assert_eq!(self.read(0x030) & 7, if otp { 1 } else { 2 }, "signature");
         self.set_bits(0x000, 1 << 21);
         assert_ne!(self.read(0x000) & 1 << 21, 0, "semaphore");
+        if otp {
+            self.open_otp();
+        }
         let mut image = Vec::new();
         for byte in (0..2048).step_by(2) {
             self.write(0x02c, (byte << 1) & 0xfffc);
             let answer = self.read(0x02c);
             assert_ne!(answer & 1, 0, "the word is ready");
             image.extend(((answer >> 16) as u16).to_le_bytes());
+            assert_eq!(self.read(0x034) & 0x30_0000, 0, "no OTP error");
         }
         self.clear_bits(0x000, 1 << 21);
         image
+    }
+
+    /// `iwl_init_otp_access`, and the acknowledgement of old errors.
+    fn open_otp(&mut self) {
+        self.clock_on();
+        let old = self.read_peripheral(0x300c);
+        self.write_peripheral(0x300c, old | 0x0400_0000);
+        self.write_peripheral(0x300c, old);
+        self.set_bits(0x250, 1 << 31);
+        self.clear_bits(0x030, 0x180);
+        self.set_bits(0x034, 0x30_0000);
     }
 
     /// Runs both images of a file: INIT up to its calibration, then RUNTIME.
