@@ -19,10 +19,15 @@ fn root() -> PathBuf {
 }
 
 fn run(scenario: &str, kernel: &str) -> Run {
+    let path = root().join("scenarios").join(format!("{scenario}.toml"));
+    run_file(&path, scenario, kernel)
+}
+
+fn run_file(path: &Path, scenario: &str, kernel: &str) -> Run {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{scenario}-{kernel}"));
     let output = Command::new(env!("CARGO_BIN_EXE_airlane"))
         .arg("run")
-        .arg(root().join("scenarios").join(format!("{scenario}.toml")))
+        .arg(path)
         .args(["--kernel", kernel, "--out"])
         .arg(&out)
         .output()
@@ -189,6 +194,22 @@ fn each_vm_proves_its_own_identity_and_two_are_refused() {
     ] {
         capture::assert_certificate(&capture, sender, names);
     }
+}
+
+/// The same scenario as with hostapd, without any access-point VM.
+#[test]
+#[ignore = "boots guests"]
+fn a_built_in_access_point_refuses_a_wrong_passphrase_as_hostapd_does() {
+    let text = std::fs::read_to_string(root().join("scenarios/wrong-passphrase.toml"));
+    let text = text.expect("the scenario can be read");
+    let built_in = text.replace("hostapd = [\"ieee80211n=0\"]", "kind = \"built-in\"");
+    assert_ne!(built_in, text);
+    let name = "wrong-passphrase-built-in";
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.toml"));
+    std::fs::write(&path, built_in).expect("the scenario can be written");
+    let run = run_file(&path, name, "6.12");
+    run.assert_passed();
+    assert!(!run.out.join("access-points.log").exists(), "no such VM");
 }
 
 #[test]

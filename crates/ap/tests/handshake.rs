@@ -178,8 +178,8 @@ fn opened(key: &[u8; 16], sealed: &[u8]) -> Vec<u8> {
 
 /// Under which key the last group frame went out.
 fn group_key_id(bench: &Bench) -> u8 {
-    let frames = bench.sent.iter().filter(|frame| frame.receiver.is_group());
-    frames.last().unwrap().frame[27] >> 6
+    let mut frames = bench.sent.iter().filter(|frame| frame.receiver.is_group());
+    frames.next_back().unwrap().frame[27] >> 6
 }
 
 #[test]
