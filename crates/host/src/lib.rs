@@ -15,4 +15,4 @@ mod sweep;
 mod tests;
 
 pub use host::{Host, HostConfig, HostCounters};
-pub use policy::{Answer, CommandKind, POLICY, Rule, answer, markdown};
+pub use policy::{Answer, CommandKind, POLICY, Rule, answer};

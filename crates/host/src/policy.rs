@@ -227,25 +227,6 @@ pub fn answer(kind: CommandKind) -> Answer {
         .map_or(Answer::PassOn, |rule| rule.answer)
 }
 
-/// The table as Markdown: `docs/policy.md`.
-pub fn markdown() -> String {
-    let mut text = String::from(
-        "# Policy of the host driver\n\nWhat the augmented host driver does about each command of a VM. \
-         Printed from the table in `crates/host/src/policy.rs`; `UPDATE_DOCS=1 cargo test -p \
-         airlane-host` writes it anew.\n\n| command | answer | why |\n|---|---|---|\n",
-    );
-    for Rule { kind, answer, why } in POLICY {
-        let answer = match answer {
-            Answer::PassOn => "pass on",
-            Answer::Consolidate => "consolidate",
-            Answer::AnswerLocally => "answer locally",
-            Answer::Refuse => "refuse",
-        };
-        text.push_str(&format!("| `{kind:?}` | {answer} | {why} |\n"));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,15 +238,5 @@ mod tests {
             assert_eq!(rows, 1, "{kind:?}");
         }
         assert_eq!(POLICY.len(), CommandKind::ALL.len());
-    }
-
-    #[test]
-    fn the_document_is_printed_from_the_table() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md");
-        if std::env::var_os("UPDATE_DOCS").is_some() {
-            std::fs::write(path, markdown()).unwrap();
-        }
-        let document = std::fs::read_to_string(path).unwrap_or_default();
-        assert_eq!(document, markdown(), "run with UPDATE_DOCS=1");
     }
 }

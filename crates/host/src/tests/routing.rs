@@ -13,11 +13,20 @@ fn a_command_for_the_own_vmac_goes_to_the_nic_unchanged() {
 }
 
 #[test]
-fn a_command_for_the_card_is_answered_here() {
-    let mut desk = Desk::new(1);
-    let tag = desk.ask(0, Command::Calibrate);
-    assert!(desk.nic().is_empty());
-    assert_eq!(desk.vms(), [ok(0, tag)]);
+fn commands_for_the_card_are_answered_here_and_reach_nobody() {
+    let mut desk = Desk::new(2);
+    for command in [
+        Command::TxAntennas(1),
+        Command::Calibrate,
+        Command::Sensitivity,
+        Command::Led,
+        Command::Coexistence,
+        Command::Thermal,
+    ] {
+        let tag = desk.ask(0, command);
+        assert!(desk.nic().is_empty());
+        assert_eq!(desk.vms(), [ok(0, tag)]);
+    }
 }
 
 #[test]

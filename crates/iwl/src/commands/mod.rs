@@ -9,7 +9,6 @@ mod scan;
 mod station;
 
 use airlane_wlan::Command;
-use std::fmt::Write as _;
 
 pub(crate) use crate::response::Shape;
 pub(crate) use rxon::Rxon;
@@ -332,29 +331,31 @@ fn nothing(_: &mut Known, _: &[u8]) -> Option<Asked> {
     Some(Asked::Nothing)
 }
 
-/// The table as a document, `docs/commands.md`.
-pub fn document() -> String {
-    let mut text = String::from(
-        "# Host commands\n\nPrinted from the table in `crates/iwl/src/commands/mod.rs`; do not edit. Regenerate with\n\
-         `UPDATE_DOCS=1 cargo test -p airlane-iwl --test documents`.\n\n\
-         Every command of the command ring is answered by one packet with its id and sequence, in ring order. A payload of\n\
-         another length, or one that makes no sense, is acknowledged and counted as malformed; an id that is not listed is\n\
-         acknowledged and counted as unknown. TX (0x1c) comes from the transmit rings and is answered by 40 bytes.\n\n\
-         | id | name | payload, bytes | becomes | response |\n|---|---|---|---|---|\n",
-    );
-    for command in TABLE {
-        let length = match command.length {
-            Exactly(exact) => exact.to_string(),
-            AtLeast(least) => format!("≥ {least}"),
-        };
-        let _ = writeln!(
-            text,
-            "| {:#04x} | {} | {length} | {} | {} |",
-            command.id,
-            command.name,
-            command.effect,
-            command.response.words()
-        );
-    }
-    text
+/// One command, in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    /// Its id.
+    pub id: u8,
+    /// The driver's name for it.
+    pub name: &'static str,
+    /// Bytes of payload, and whether more are allowed.
+    pub length: (usize, bool),
+    /// What becomes of it; names of the waist's commands stand as they are spelled there.
+    pub effect: &'static str,
+    /// What answers it.
+    pub response: &'static str,
+}
+
+/// The whole table, by id, for documents.
+pub fn descriptions() -> impl Iterator<Item = Description> {
+    TABLE.iter().map(|command| Description {
+        id: command.id,
+        name: command.name,
+        length: match command.length {
+            Exactly(exact) => (exact, false),
+            AtLeast(least) => (least, true),
+        },
+        effect: command.effect,
+        response: command.response.words(),
+    })
 }
