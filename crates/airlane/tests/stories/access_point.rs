@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use airlane_vmm::{FromHwsim, HwsimFrame, ToHwsim, TxInfo, hwsim::TxRate};
-use airlane_wlan::frame::{Header, subtype};
+use airlane_wlan::frame::{Header, set_sequence_number, subtype};
 use airlane_wlan::{Buffer, Channel, MacAddr, Micros, OfdmRate, Rate};
 
 use crate::ccmp::{self, Key};
@@ -84,6 +84,7 @@ pub struct AccessPoint {
     group: VecDeque<Outgoing>,
     group_number: u64,
     group_sequence: u16,
+    management_number: u16,
     next_beacon: Option<Micros>,
     next_id: u16,
     cookie: u64,
@@ -121,6 +122,7 @@ impl AccessPoint {
             group: VecDeque::new(),
             group_number: 0,
             group_sequence: 0,
+            management_number: 0,
             next_beacon: Some(Micros(1_000 + 7_000 * port as u64)),
             next_id: 1,
             cookie: 0,
@@ -329,7 +331,11 @@ impl AccessPoint {
         }
     }
 
-    fn send(&mut self, to: MacAddr, frame: Vec<u8>) {
+    /// Sends a management frame under a number of its own: a retry that bears the number of the frame before
+    /// would pass for a duplicate of it.
+    fn send(&mut self, to: MacAddr, mut frame: Vec<u8>) {
+        self.management_number = (self.management_number + 1) & 0xfff;
+        set_sequence_number(&mut frame, self.management_number);
         let note = None;
         self.launch(Outgoing { to, frame, note });
     }

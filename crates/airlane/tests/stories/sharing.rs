@@ -64,6 +64,20 @@ fn one_vm_saturates_54_mbps_as_the_formula_says() {
 }
 
 #[test]
+fn sixteen_vms_join_at_once_and_few_ask_twice() {
+    for seed in 70..75 {
+        let mut story = Story::new(seed, &[36, 36, 36, 36], 16);
+        let pairs: Vec<_> = (0..16).map(|number| (number, number % 4)).collect();
+        story.join(&pairs);
+        let failed: u64 = (0..16).map(|number| story.counters(number).failed).sum();
+        let retries: u64 = (0..16).map(|number| story.counters(number).retries).sum();
+        let (asked, air) = (story.asked, story.world().radio.air().counters().clone());
+        println!("{seed}: {asked} requests, {retries} retries, {failed} given up; air {air:?}");
+        assert!(asked <= 36, "{asked} requests of 32");
+    }
+}
+
+#[test]
 fn sixteen_vms_on_one_card_all_associate_and_transfer() {
     let mut story = Story::new(54, &[36, 36, 36, 36], 16);
     let pairs: Vec<_> = (0..16).map(|number| (number, number % 4)).collect();

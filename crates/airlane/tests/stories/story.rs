@@ -37,6 +37,8 @@ pub struct Plan {
 pub struct Story {
     pub vms: Vec<Vm>,
     pub aps: Vec<AccessPoint>,
+    /// Authentication and association requests so far.
+    pub asked: usize,
     world: Arc<Mutex<World>>,
 }
 
@@ -72,6 +74,7 @@ impl Story {
         let mut story = Self {
             vms: (0..plan.vms).map(Vm::new).collect(),
             aps: Vec::new(),
+            asked: 0,
             world: Arc::new(Mutex::new(World::new(radio))),
         };
         for (port, &(number, _)) in plan.access_points.iter().enumerate() {
@@ -232,6 +235,7 @@ impl Story {
             for &(number, ap) in pairs {
                 let bss = self.bss(number, ap);
                 if self.vms[number].answer(subtype, bss.bssid).is_none() {
+                    self.asked += 1;
                     ask(&mut self.vms[number], &bss);
                 }
             }

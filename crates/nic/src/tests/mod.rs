@@ -6,5 +6,6 @@ mod hostile;
 mod neighbours;
 mod protection;
 mod receive;
+mod scale;
 mod transmit;
 mod world;

@@ -32,6 +32,8 @@ pub(super) struct World {
     /// Visits answered.
     pub(super) visits_done: usize,
     visits: VecDeque<Visit>,
+    /// How often the card's own timers, and nothing else, have moved the clock.
+    pub(super) wakes: u64,
     memory: Memory,
     at: u64,
     tag: u16,
@@ -89,6 +91,7 @@ impl World {
             events: Vec::new(),
             visits_done: 0,
             visits: VecDeque::new(),
+            wakes: 0,
             memory: Memory::anonymous(MEMORY).unwrap(),
             at: 0,
             tag: 0,
@@ -229,6 +232,8 @@ impl World {
             if next > end || self.now >= end {
                 break;
             }
+            let others = [air, beacon].into_iter().flatten().min();
+            self.wakes += u64::from(others.is_none_or(|others| others > next));
             self.now = next;
         }
         self.now = end;
