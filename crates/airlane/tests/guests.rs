@@ -231,6 +231,12 @@ fn drivers_sleep_reboots_and_hot_plug_disturb_nobody() {
     run("life-cycle", "6.1").assert_passed();
 }
 
+#[test]
+#[ignore = "boots guests"]
+fn an_802_11n_vm_sends_40_mhz_wide_and_aggregates_go_both_ways() {
+    run("ht40", "6.1").assert_passed();
+}
+
 mod capture {
     use super::*;
 

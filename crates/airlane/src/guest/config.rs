@@ -4,7 +4,7 @@
 use super::certificates::Certificates;
 use super::security::{self, FOLDER};
 use crate::scenario::{ACCESS_POINT_VM, AccessPoint, ApKind, Scenario, Security, Vm};
-use airlane_wlan::{Band, Width};
+use airlane_wlan::{Band, Channel, Width};
 use anyhow::Result;
 
 /// A file of an overlay: its path without the leading slash, and its content.
@@ -62,6 +62,8 @@ pub fn access_points(
             ap.subnet,
             leases(scenario, index)
         );
+        let rate = ap.mcs.map(|mcs| fixed_rate(ap.channel, mcs));
+        conf += &rate.map_or_else(String::new, |rate| format!("AP{index}_RATE=\"{rate}\"\n"));
         let content = hostapd(scenario, index, ap);
         files.push(file(&format!("etc/airlane/hostapd{index}.conf"), content));
         if ap.security == Security::Wpa2Enterprise {
@@ -127,6 +129,14 @@ fn high_throughput(width: Width) -> [String; 3] {
         "ieee80211n=1".to_owned(),
         format!("ht_capab=[SHORT-GI-20]{wide}"),
     ]
+}
+
+/// The one rate of 802.11n at which it sends to stations, as `iw set bitrates` names it.
+fn fixed_rate(channel: Channel, mcs: u8) -> String {
+    match channel.band() {
+        Band::Ghz2 => format!("ht-mcs-2.4 {mcs}"),
+        Band::Ghz5 => format!("ht-mcs-5 {mcs}"),
+    }
 }
 
 fn wpa_supplicant(country: &str, network: &AccessPoint, vm: &Vm) -> String {
@@ -201,13 +211,13 @@ mod tests {
 
     #[test]
     fn an_access_point_of_802_11n_says_how_wide_it_is() {
-        let text = "[[access_point]]\nname = 'n'\nchannel = 40\nwidth = 40\n\
+        let text = "[[access_point]]\nname = 'n'\nchannel = 40\nwidth = 40\nmcs = 15\n\
                     address = '10.0.0.1/24'\n[[vm]]\nname = 'it'\n";
         let scenario = Scenario::parse(Path::new("s.toml"), text).unwrap();
-        let conf = content(
-            &access_points(&scenario, None).unwrap(),
-            "etc/airlane/hostapd0.conf",
-        );
+        let files = access_points(&scenario, None).unwrap();
+        let vm = content(&files, "etc/airlane/vm.conf");
+        assert!(vm.contains("AP0_RATE=\"ht-mcs-5 15\"\n"), "{vm}");
+        let conf = content(&files, "etc/airlane/hostapd0.conf");
         assert!(
             conf.contains("ieee80211n=1\nht_capab=[SHORT-GI-20][HT40-][SHORT-GI-40]\n"),
             "{conf}"

@@ -73,6 +73,13 @@ impl Session<'_> {
         Ok(cards.place_card(at)?)
     }
 
+    /// A counter of the radio now; zero for one that there is not.
+    pub fn counter(&self, name: &str) -> Result<u64, Stop> {
+        let cards = self.cards.as_ref().context("there is no card")?;
+        let counters = cards.counters(self.scenario)?.radio;
+        Ok(counters.get(name).copied().unwrap_or(0))
+    }
+
     /// What has happened to the VMs lately, as their cards see it, and then what happens.
     pub fn notices(&self) -> Result<mpsc::Receiver<Notice>, Stop> {
         let cards = self.cards.as_ref().context("there is no card")?;

@@ -55,6 +55,9 @@ fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<C
             seconds: seconds(12)?,
         },
         "roamed" => CheckKind::Roamed(walk(source, scenario, raw)?),
+        "high-throughput" => CheckKind::HighThroughput {
+            seconds: seconds(8)?,
+        },
         "outage" => CheckKind::Outage {
             witness: witness(source, scenario, raw)?,
             seconds: seconds(15)?,
@@ -73,7 +76,7 @@ fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<C
         },
         other => {
             let message = format!("there is no check `{other}`");
-            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, slept, life-cycle, roamed, outage, killed";
+            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, slept, life-cycle, high-throughput, roamed, outage, killed";
             return Err(source.error(&raw.kind.span(), message, remedy));
         }
     })
@@ -166,6 +169,7 @@ fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Resu
         CheckKind::Throughput { .. } => &["seconds", "udp_mbps", "min_mbps"],
         CheckKind::Steady { .. } => &["seconds", "min_percent"],
         CheckKind::Rekeyed { .. } => &["seconds"],
+        CheckKind::HighThroughput { .. } => &["seconds"],
         CheckKind::Roamed(_) => &["to", "seconds", "max_gap", "witness"],
         CheckKind::Outage { .. } | CheckKind::Killed { .. } => &["seconds", "witness"],
         CheckKind::Slept { .. } => &["seconds"],

@@ -112,6 +112,8 @@ pub struct AccessPoint {
     pub channel: Channel,
     /// How wide it is with 802.11n; none: it is not one of 802.11n.
     pub width: Option<Width>,
+    /// The modulation and coding scheme of all that it sends to stations; none: its rate control decides.
+    pub mcs: Option<u8>,
     /// What it asks of a station.
     pub security: Security,
     /// One for all stations, where [`Security`] has one.
@@ -205,6 +207,11 @@ pub enum CheckKind {
         /// Length of the transfer.
         seconds: u64,
     },
+    /// It and its access point use 802.11n as the scenario says: rates, width, A-MPDUs both ways.
+    HighThroughput {
+        /// Length of the transfer.
+        seconds: u64,
+    },
     /// The card walks while the VM's echo requests go on; its supplicant moves it to another access point.
     Roamed(Walk),
     /// Its access point dies without a word and comes back; `witness`, elsewhere, does not notice.
@@ -294,6 +301,7 @@ impl CheckKind {
             Self::Throughput { .. }
             | Self::Steady { .. }
             | Self::Rekeyed { .. }
+            | Self::HighThroughput { .. }
             | Self::Killed { .. } => Some("iperf3 server"),
             Self::Outage { .. } => Some("process to kill"),
             Self::Slept { .. } => Some("shell to ask from"),
@@ -316,6 +324,7 @@ impl CheckKind {
             Self::Throughput { .. } => "throughput",
             Self::Steady { .. } => "steady",
             Self::Rekeyed { .. } => "rekeyed",
+            Self::HighThroughput { .. } => "high-throughput",
             Self::Roamed(_) => "roamed",
             Self::Outage { .. } => "outage",
             Self::Slept { .. } => "slept",

@@ -64,6 +64,7 @@ pub struct AccessPoint {
     pub kind: Option<Spanned<String>>,
     pub uplink: Option<Spanned<String>>,
     pub width: Option<Spanned<u64>>,
+    pub mcs: Option<Spanned<u8>>,
     pub security: Option<Spanned<String>>,
     pub passphrase: Option<Spanned<String>>,
     pub users: Option<Spanned<BTreeMap<String, String>>>,

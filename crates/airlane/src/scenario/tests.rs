@@ -485,6 +485,13 @@ fn a_width_that_no_channel_has_is_refused() {
     let line = "hostapd = [\"wmm_enabled=0\"]";
     refused(line, "width = 80", "cannot be 80 MHz wide", "width = 40");
     refused(line, "width = 0", "cannot be 0 MHz wide", "width = 20");
+    refused(
+        line,
+        "mcs = 7",
+        "which the access point does not have",
+        "width = 20",
+    );
+    refused(line, "mcs = 32\nwidth = 20", "mcs cannot be 32", "0 to 31");
     let (number, text) = with_line(line, "width = 40");
     let text = text.replacen("channel = 36", "channel = 165", 1);
     refused_at(&text, number, "channel 165 cannot be 40", "20 MHz only");

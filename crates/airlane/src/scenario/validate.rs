@@ -162,6 +162,7 @@ fn access_point(
             default_mac(1, others.len()),
         )?,
         width: width::of(source, channel, raw.width.as_ref())?,
+        mcs: width::mcs(source, raw)?,
         channel,
         security,
         passphrase: network.secrets.passphrase,

@@ -3,6 +3,7 @@
 //! side on which there is room).
 
 use super::error::{ScenarioError, Source};
+use super::{fields, raw};
 use airlane_wlan::{Band, Channel, Width};
 use toml::Spanned;
 
@@ -29,6 +30,22 @@ pub fn of(
         let remedy = "write width = 20 or width = 40; channel 165 has room for 20 MHz only";
         source.error(&value.span(), message, remedy)
     })
+}
+
+/// The modulation and coding scheme of an access point's frames, where it is fixed.
+pub fn mcs(source: Source, raw: &raw::AccessPoint) -> Result<Option<u8>, ScenarioError> {
+    let Some(value) = &raw.mcs else {
+        return Ok(None);
+    };
+    if raw.width.is_some() {
+        return fields::within(source, "mcs", Some(value), 0..=31, 0).map(Some);
+    }
+    let message = "mcs is a rate of 802.11n, which the access point does not have";
+    Err(source.error(
+        &value.span(),
+        message,
+        "write width = 20 or width = 40, too",
+    ))
 }
 
 fn wide(channel: Channel) -> Option<Width> {

@@ -4,6 +4,7 @@ mod actions;
 mod associated;
 mod console;
 mod echo;
+mod high_throughput;
 mod iperf;
 mod isolated;
 mod killed;
@@ -171,6 +172,9 @@ pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
         findings,
         &of(|kind| matches!(kind, CheckKind::Rekeyed { .. })),
     )?;
+    for check in of(|kind| matches!(kind, CheckKind::HighThroughput { .. })) {
+        high_throughput::check(session, findings, check)?;
+    }
     for check in of(|kind| matches!(kind, CheckKind::Roamed(_))) {
         roamed::check(session, findings, check)?;
     }
