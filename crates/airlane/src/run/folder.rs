@@ -2,8 +2,9 @@
 //! the output folder that stays.
 
 use anyhow::{Context, Result, ensure};
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{File, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -15,8 +16,14 @@ const LONGEST_NAME: usize = 32;
 /// How private folders' names begin.
 pub const PRIVATE_PREFIX: &str = "airlane-";
 
+/// The file that a living run holds locked: the folder of a killed one can be told by it.
+const OWNER: &str = "owner";
+
 /// The private folder.
-pub struct Private(TempDir);
+pub struct Private {
+    folder: TempDir,
+    _owner: File,
+}
 
 impl Private {
     /// A new folder that only this user can enter.
@@ -25,6 +32,7 @@ impl Private {
     }
 
     fn create_in(parent: &Path) -> Result<Self> {
+        remove_left_behind(parent);
         let folder = tempfile::Builder::new()
             .prefix(PRIVATE_PREFIX)
             .permissions(Permissions::from_mode(0o700))
@@ -36,18 +44,54 @@ impl Private {
             "{} is too long for sockets",
             folder.path().display()
         );
-        Ok(Self(folder))
+        let _owner = own(folder.path())?;
+        Ok(Self { folder, _owner })
     }
 
     /// The folder itself.
     pub fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 
     /// A file in it.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
+}
+
+/// Locks the folder's owner file. It gets its name when it is locked, so nobody ever finds it free.
+fn own(folder: &Path) -> Result<File> {
+    let (new, name) = (folder.join("owner.new"), folder.join(OWNER));
+    let lock = || {
+        let file = File::create(&new)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        std::fs::rename(&new, &name)?;
+        Ok::<_, std::io::Error>(file)
+    };
+    lock().with_context(|| format!("cannot lock {}", name.display()))
+}
+
+/// Removes the folders of this user's runs that were killed and could not.
+fn remove_left_behind(parent: &Path) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let ours = entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with(PRIVATE_PREFIX);
+        if ours && is_left_behind(&entry) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// A folder of this user (no link to one) whose owner file nobody holds.
+fn is_left_behind(entry: &std::fs::DirEntry) -> bool {
+    let user = rustix::process::getuid().as_raw();
+    let mine = entry
+        .metadata()
+        .is_ok_and(|data| data.is_dir() && data.uid() == user);
+    let free = |file: File| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    mine && File::open(entry.path().join(OWNER)).is_ok_and(free)
 }
 
 /// The output folder.
@@ -96,6 +140,22 @@ mod tests {
         std::fs::write(folder.file("x"), "x").unwrap();
         drop(folder);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_folder_of_a_killed_run_goes_at_the_next_start_and_no_other() {
+        let parent = tempfile::tempdir().unwrap();
+        let killed = Private::create_in(parent.path()).unwrap();
+        let left = killed.path().to_owned();
+        let Private { folder, _owner } = killed;
+        let _ = folder.keep();
+        drop(_owner);
+        let foreign = parent.path().join("airlane-foreign");
+        std::fs::create_dir(&foreign).unwrap();
+        let living = Private::create_in(parent.path()).unwrap();
+        let next = Private::create_in(parent.path()).unwrap();
+        assert!(!left.exists());
+        assert!(living.path().exists() && next.path().exists() && foreign.exists());
     }
 
     #[test]

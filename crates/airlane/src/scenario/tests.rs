@@ -481,6 +481,30 @@ fn a_check_of_no_kind_or_with_stray_keys_is_refused() {
 }
 
 #[test]
+fn a_life_cycle_needs_an_action_that_there_is_and_a_count() {
+    let with = |keys: &str| {
+        let check = "kind = \"life-cycle\"\nname = \"life\"\nvm = \"it\"\nwitness = \"user\"";
+        (
+            VALID.lines().count() + 3,
+            format!("{VALID}\n[[check]]\n{check}\n{keys}"),
+        )
+    };
+    let (line, text) = with("");
+    refused_at(&text, line, "says what happens", "reload, ifdown, suspend");
+    let (line, text) = with("action = \"nap\"");
+    refused_at(
+        &text,
+        line + 4,
+        "no action `nap`",
+        "reload, ifdown, suspend",
+    );
+    let (line, text) = with("action = \"reload\"\ntimes = 0");
+    refused_at(&text, line + 5, "times cannot be 0", "1 to 1000");
+    let scenario = parse(&with("action = \"suspend\"").1).unwrap();
+    assert!(scenario.suspends(0) && !scenario.suspends(1));
+}
+
+#[test]
 fn a_width_that_no_channel_has_is_refused() {
     let line = "hostapd = [\"wmm_enabled=0\"]";
     refused(line, "width = 80", "cannot be 80 MHz wide", "width = 40");
