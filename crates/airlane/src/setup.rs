@@ -1,5 +1,6 @@
 //! What `cargo xtask setup` has prepared, as its `setup.json` says: QEMU, kernels, images.
 
+use crate::guest::clock;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -94,7 +95,13 @@ impl Kernel {
 impl Setup {
     /// Reads the manifest in the user's cache folder.
     pub fn load() -> Result<Self> {
-        Self::read(&cache_folder()?.join("setup.json"))
+        let mut setup = Self::read(&cache_folder()?.join("setup.json"))?;
+        if setup.accel == "tcg"
+            && let Some(argument) = clock::kernel_argument()
+        {
+            setup.cmdline = format!("{} {argument}", setup.cmdline);
+        }
+        Ok(setup)
     }
 
     /// Reads the manifest at `path`.

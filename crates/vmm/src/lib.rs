@@ -2,13 +2,14 @@
 //! vhost-user for `mac80211_hwsim` radios ([`serve_hwsim`]), and the eventfds that wake threads.
 //!
 //! Thin on purpose: nothing here decides anything about Wi-Fi. This is the only crate that may
-//! contain unsafe code: one block, which borrows an eventfd.
+//! contain unsafe code: few blocks, each with its reason.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(missing_docs)]
 
 pub mod hwsim;
 mod socket;
+mod tsc;
 pub mod vfio;
 mod wake;
 
@@ -17,6 +18,7 @@ pub use hwsim::{
     serve_hwsim,
 };
 pub use socket::SocketError;
+pub use tsc::time_stamp_counter;
 pub use vfio::{Counters, Ended, Malformed, PciDevice, VfioUserError, VfioUserServer};
 pub use vmm_sys_util::eventfd::EventFd;
 pub use wake::{EventWake, borrow};

@@ -3,6 +3,7 @@
 
 pub mod agent;
 pub mod certificates;
+pub mod clock;
 pub mod config;
 pub mod console;
 pub mod line;
