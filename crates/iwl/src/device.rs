@@ -92,10 +92,13 @@ impl Device {
         self.pci.read(offset, data);
     }
 
-    /// Writes PCI configuration space; a function reset asked for there is done at once.
+    /// Writes PCI configuration space; a function reset asked for there is done at once. Asleep, the card
+    /// keeps its registers and touches no guest memory.
     pub fn config_write(&mut self, offset: u64, data: &[u8]) {
         if self.pci.write(offset, data) {
             self.reset();
+        } else if self.pci.sleeps() && self.is_up() {
+            self.stop();
         }
     }
 

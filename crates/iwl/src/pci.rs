@@ -64,6 +64,12 @@ impl ConfigSpace {
         put(&mut self.bytes, BAR0, &bar.unwrap_or_default());
     }
 
+    /// True in any power state but D0 (PCI Power Management 1.2 3.2.4).
+    pub fn sleeps(&self) -> bool {
+        let state = self.bytes.get(POWER + 4);
+        state.is_some_and(|state| state & 3 != 0)
+    }
+
     fn take_function_reset(&mut self) -> bool {
         let Some(high) = self.bytes.get_mut(DEVICE_CONTROL + 1) else {
             return false;
@@ -174,6 +180,17 @@ mod tests {
         let mut space = space();
         space.write(0, &[0; 4]);
         assert_eq!(read(&space, 0), [0x86, 0x80, 0x36, 0x42]);
+    }
+
+    #[test]
+    fn it_sleeps_in_every_state_but_d0_and_wakes_after_a_reset() {
+        let mut space = space();
+        for state in 0..4 {
+            space.write(0xcc, &[state]);
+            assert_eq!(space.sleeps(), state != 0);
+        }
+        space.reset(Model::Wifi5300.facts());
+        assert!(!space.sleeps());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! After a stop the card touches the guest's memory no more.
 
-use airlane_iwl::testing::{FakeDriver, TxOptions, sent};
+use airlane_iwl::testing::{FakeDriver, TxOptions, obliging_radio, sent};
 use airlane_wlan::{
     Band, Buffer, Channel, Command, Dbm, Event, MacAddr, Micros, Rate, Received, Reply, RxCipher,
     Tag,
@@ -90,6 +90,33 @@ fn a_function_reset_stops_all_dma() {
 #[test]
 fn a_function_reset_through_configuration_space_stops_all_dma() {
     silent_after(|driver| driver.device().config_write(0xe8, &[0, 0x80]));
+}
+
+#[test]
+fn a_card_put_to_sleep_stops_all_dma() {
+    silent_after(|driver| driver.device().config_write(0xcc, &[3]));
+}
+
+/// Suspend to RAM: the driver stops the card and saves its configuration space, the platform puts it to
+/// sleep and cuts its power; on the way back the space is restored and the driver starts over.
+#[test]
+fn after_suspend_and_resume_the_driver_starts_the_card_again() {
+    let (mut driver, _) = busy();
+    driver.stop();
+    let mut saved = [0; 256];
+    driver.device().config_read(0, &mut saved);
+    driver.device().config_write(0xcc, &[3]);
+    driver.device().reset();
+    for (at, dword) in saved.chunks(4).enumerate() {
+        driver.device().config_write(4 * at as u64, dword);
+    }
+    let mut restored = [0; 256];
+    driver.device().config_read(0, &mut restored);
+    assert_eq!(restored, saved);
+    driver.set_radio(Some(Box::new(obliging_radio)));
+    driver.set_restocking(true);
+    driver.power_on();
+    assert!(driver.device().is_up());
 }
 
 #[test]
