@@ -16,8 +16,10 @@ impl Tag {
     /// Requests of the host driver itself. Front ends never use it: it has the bit that marks
     /// unsolicited packets of the device (iwl-trans.h SEQ_RX_FRAME).
     pub const HOST: Self = Self(u16::MAX);
-    /// The host driver's visits; see [`Command::Visit`].
-    pub const VISIT: Self = Self(u16::MAX - 1);
+    /// What no answer is awaited for: front ends give it to requests of their own that stand in no ring.
+    pub const NO_ENTRY: Self = Self(u16::MAX - 1);
+    /// The host driver's visits; see [`Command::Visit`]. As [`Tag::HOST`], front ends never use it.
+    pub const VISIT: Self = Self(u16::MAX - 2);
 }
 
 /// A command and its tag.

@@ -13,7 +13,7 @@ const MAX_IN_FLIGHT: usize = 512;
 /// With this many packets waiting for receive buffers nothing more is fetched: each entry makes one.
 const MAX_WAITING: usize = 512;
 /// The tag of requests that are no ring entry's: no queue has this number, and it is not [`Tag::HOST`].
-const NO_ENTRY: Tag = Tag(u16::MAX - 1);
+const NO_ENTRY: Tag = Tag::NO_ENTRY;
 
 impl Device {
     /// The next request, or `None` when nothing is to be done.
