@@ -39,19 +39,22 @@ struct Running {
     id: u64,
     carrier: VmId,
     tag: Tag,
+    /// One VM alone asks, actively. As at the start: a stop stays the same when a visitor leaves.
+    brief: bool,
     visit: Visit,
 }
 
 impl Sweep {
     /// Where to look now.
     pub(crate) fn stop(&self) -> Option<Stop> {
-        let Running { id, visit, .. } = self.running.as_ref()?;
+        let running = self.running.as_ref()?;
+        let Running { id, visit, .. } = running;
         Some(Stop {
             sweep: *id,
             index: 0,
             channel: visit.channel,
             // The answers to one VM's probe requests come soon; those to many take their time.
-            active: matches!(visit.visitors.as_slice(), [only] if only.active),
+            active: running.brief,
             dwell: visit.dwell.clamp(SHORTEST_STOP, LONGEST_STOP),
             max_away: visit.max_away,
         })
@@ -128,6 +131,7 @@ impl Nic {
             id,
             carrier,
             tag,
+            brief: matches!(visit.visitors.as_slice(), [only] if only.active),
             visit,
         });
     }

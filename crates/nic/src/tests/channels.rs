@@ -148,6 +148,20 @@ fn a_visit_of_several_vms_probes_for_each_under_its_own_address() {
 }
 
 #[test]
+fn a_visitor_that_leaves_does_not_shorten_the_visit() {
+    let mut world = World::new(&[36]);
+    up(&mut world, 0);
+    up(&mut world, 1);
+    world.visit(vec![visit(40, &[(0, true), (1, true)])]);
+    world.run(Micros::from_millis(10));
+    assert_eq!(world.answer(0, Command::AbortScan), Reply::Ok);
+    world.run(Micros::from_millis(10));
+    assert_eq!((world.visits_done, world.scan_events(1).len()), (0, 1));
+    world.run(Micros::from_millis(15));
+    assert_eq!((world.visits_done, world.scan_events(1).len()), (1, 2));
+}
+
+#[test]
 fn one_visit_is_made_at_a_time() {
     let mut world = World::new(&[36]);
     up(&mut world, 0);
