@@ -237,6 +237,18 @@ fn an_802_11n_vm_sends_40_mhz_wide_and_aggregates_go_both_ways() {
     run("ht40", "6.1").assert_passed();
 }
 
+#[test]
+#[ignore = "boots guests"]
+fn a_day_s_work_brings_no_warning_with_kernel_6_1() {
+    run("every-day", "6.1").assert_passed();
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn a_day_s_work_brings_no_warning_with_kernel_6_12() {
+    run("every-day", "6.12").assert_passed();
+}
+
 mod capture {
     use super::*;
 
