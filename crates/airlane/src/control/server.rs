@@ -21,6 +21,8 @@ const CLIENTS: usize = 16;
 const LONGEST_REQUEST: u64 = 4_096;
 /// A client that neither asks nor reads for this long is left.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long one is waited for that is refused anyway.
+const HURRY: Duration = Duration::from_millis(100);
 /// What has happened so far is there at once; this long without more is its end.
 const SO_FAR: Duration = Duration::from_millis(100);
 
@@ -75,8 +77,7 @@ fn accept(listener: &UnixListener, stop: &AtomicBool, answers: &Arc<Answers>) {
             return;
         }
         if clients.load(Ordering::Acquire) >= CLIENTS {
-            let full = format!("{CLIENTS} clients are connected already; try again later");
-            let _ = line(&stream, &Head::Error(full));
+            let _ = refuse(&stream);
             continue;
         }
         clients.fetch_add(1, Ordering::AcqRel);
@@ -92,6 +93,15 @@ fn accept(listener: &UnixListener, stop: &AtomicBool, answers: &Arc<Answers>) {
             clients.fetch_sub(1, Ordering::AcqRel);
         }
     }
+}
+
+/// The request is read all the same: a connection closed upon unread bytes is reset, and its answer lost.
+fn refuse(stream: &UnixStream) -> Result<()> {
+    stream.set_read_timeout(Some(HURRY))?;
+    stream.set_write_timeout(Some(HURRY))?;
+    let _ = read(stream);
+    let full = format!("{CLIENTS} clients are connected already; try again later");
+    line(stream, &Head::Error(full))
 }
 
 fn serve(stream: &UnixStream, answers: &Answers) -> Result<()> {
