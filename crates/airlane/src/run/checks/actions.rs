@@ -62,9 +62,16 @@ fn ifdown(session: &mut Session, vm: usize) -> Acted {
     )
 }
 
+/// Puts back the place of the machine's power management registers afterwards (ICH9 LPC, PMBASE and ACPI_CNTL
+/// at 0x40): QEMU's firmware forgets it in a wake-up, and the machine could not sleep again.
+const SUSPEND: &str = "lpc=/sys/bus/pci/devices/0000:00:1f.0/config; \
+                       dd if=$lpc of=/run/lpc bs=1 skip=64 count=8 2>/dev/null; \
+                       echo mem >/sys/power/state; code=$?; \
+                       dd if=/run/lpc of=$lpc bs=1 seek=64 conv=notrunc 2>/dev/null; exit $code";
+
 /// To memory and back: the machine's own way to sleep, and the user's key to wake it.
 fn suspend(session: &mut Session, vm: usize) -> Acted {
-    let job = session.exec(vm, "echo mem >/sys/power/state")?;
+    let job = session.exec(vm, SUSPEND)?;
     let asleep = wait_for_status(session, vm, "suspended")?;
     if let Err(failure) = asleep {
         return Ok(Err(failure));
