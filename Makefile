@@ -22,6 +22,7 @@ demo: bootstrap ## two VMs on one card, each in its own WPA2 network
 test: bootstrap lint ## all tests: units, stories in virtual time, guests
 	$(CARGO) xtask setup --with-tshark --kernel all
 	$(CARGO) test --workspace
+	$(CARGO) test --release -p airlane --test stories -- --ignored
 	$(CARGO) test --release -p airlane --test guests -- --ignored --test-threads=1 --nocapture
 
 check: lint ## the quick subset for daily work: format, lints, units, stories
