@@ -32,7 +32,7 @@ pub fn decode(_: &mut Known, payload: &[u8]) -> Option<Asked> {
     let request = ScanRequest {
         channels: channels.filter(|channels| !channels.is_empty())?,
         probe: payload.get(FIXED..channels_at)?.to_vec(),
-        ssids: ssids(payload),
+        ssids: ssids(payload, channels_at),
         rate: rate::decode(u32_at(payload, 0x1c + 0x0c)?).unwrap_or(slowest(band)),
         max_away: Micros(u64::from(u32_at(payload, 0x0c)?)),
         filter: rxon::receive_filter(filter),
@@ -63,14 +63,56 @@ fn channel(payload: &[u8], at: usize, band: Band) -> Option<ScanChannel> {
     })
 }
 
-/// Networks to ask for by name besides the template's.
-fn ssids(payload: &[u8]) -> Vec<Vec<u8>> {
+/// Networks to ask for besides the template's; an empty name asks for all. Only a channel's type says how
+/// many there are, in bits 1 to n: an entry of length zero may be a wildcard, or none (`IWL_SCAN_PROBE_MASK`).
+fn ssids(payload: &[u8], channels_at: usize) -> Vec<Vec<u8>> {
+    let kind = u32_at(payload, channels_at).unwrap_or(0);
+    let count = (kind >> 1).trailing_ones() as usize;
     let entry = |index: usize| {
         let at = DIRECT + index * DIRECT_SIZE;
         let length = usize::from(u8_at(payload, at + 1)?);
-        let wanted = (1..=32).contains(&length);
         let name = payload.get(at + 2..at + 2 + length)?;
-        wanted.then(|| name.to_vec())
+        (length <= 32).then(|| name.to_vec())
     };
-    (0..DIRECT_ENTRIES).filter_map(entry).collect()
+    (0..count.min(DIRECT_ENTRIES)).filter_map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::put;
+
+    /// A scan of channel 36 with `names` in its table, of which its type counts `counted`.
+    fn names(names: &[&[u8]], counted: u32) -> Vec<Vec<u8>> {
+        let mut payload = vec![0; FIXED + CHANNEL_SIZE];
+        payload[0x03] = 1;
+        for (index, name) in names.iter().enumerate() {
+            let at = DIRECT + index * DIRECT_SIZE;
+            payload[at + 1] = name.len() as u8;
+            put(&mut payload, at + 2, name);
+        }
+        let kind = 1 | ((1 << counted) - 1) << 1;
+        put(&mut payload, FIXED, &u32::to_le_bytes(kind));
+        put(&mut payload, FIXED + 4, &[36]);
+        match decode(&mut Known::default(), &payload) {
+            Some(Asked::Radio(Command::Scan(request))) => request.ssids,
+            _ => panic!("no scan"),
+        }
+    }
+
+    #[test]
+    fn a_wildcard_behind_a_name_is_asked_for() {
+        assert_eq!(names(&[b"corp", b""], 2), [b"corp".to_vec(), Vec::new()]);
+    }
+
+    #[test]
+    fn entries_that_no_channel_counts_are_none() {
+        assert!(names(&[b"corp", b"home"], 0).is_empty());
+        assert_eq!(names(&[b"corp", b"home"], 1), [b"corp".to_vec()]);
+    }
+
+    #[test]
+    fn a_name_longer_than_any_is_left_out() {
+        assert!(names(&[&[b'x'; 33]], 1).is_empty());
+    }
 }
