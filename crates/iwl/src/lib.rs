@@ -9,6 +9,7 @@ mod command_ring;
 pub mod commands;
 mod counters;
 mod device;
+pub mod driver;
 mod eeprom;
 mod in_order;
 mod interrupt;

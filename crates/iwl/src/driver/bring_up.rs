@@ -1,7 +1,7 @@
 //! Register sequences of probe, power-up, microcode load and stop, in the driver's order.
 
 use super::layout::{self, u32_of};
-use super::{DriverQueue, FakeDriver};
+use super::{Card, Driver, DriverQueue};
 use crate::microcode;
 
 const INT: u64 = 0x008;
@@ -24,13 +24,12 @@ pub enum Image {
     Runtime,
 }
 
-impl FakeDriver {
+impl<C: Card> Driver<C> {
     /// The whole way from power-off to an interface that is up, with our own microcode file.
     pub fn power_on(&mut self) {
         self.probe();
         self.start_hardware();
-        let model = self.device.identity().model;
-        self.load_microcode(&microcode::image(model));
+        self.load_microcode(&microcode::image(self.model));
     }
 
     /// What `iwlwifi` does before it asks for microcode.
@@ -97,7 +96,7 @@ impl FakeDriver {
     pub fn load_microcode(&mut self, file: &[u8]) {
         self.start_image(file, Image::Init);
         self.calibrate(1);
-        let complete = self.take_notification(0x67);
+        let complete = self.until_notified(0x67);
         assert!(complete.is_some(), "CALIBRATION_COMPLETE");
         self.stop();
         self.start_hardware();
@@ -124,8 +123,7 @@ impl FakeDriver {
         self.write(INT, u32::MAX);
         self.set_mask(FULL_MASK);
         self.write(RESET, 0);
-        self.handle_interrupts();
-        let alive = self.take_notification(0x01).expect("ALIVE");
+        let alive = self.until_notified(0x01).expect("ALIVE");
         assert_eq!(u32_of(&alive.payload, 0x1c), 1, "valid");
         self.after_alive();
     }
@@ -227,7 +225,8 @@ impl FakeDriver {
         self.write(0x1bc4, (layout::DESCRIPTORS >> 8) as u32);
         self.write(0x1bc0, (layout::STATUS >> 4) as u32);
         self.write(0x1c00, 0x8080_1114);
-        self.device.bar_write(0x004, &[0x40]);
+        self.card.write(0x004, &[0x40]);
+        self.rx_write = 248;
         self.write(0x1bc8, 248);
     }
 
@@ -255,12 +254,21 @@ impl FakeDriver {
         self.write(0x194c, bytes.len() as u32);
         self.write(0x1e28, 0x0010_1003);
         self.write(0x1e20, 0x8010_0000);
-        assert!(self.device.take_msi(), "the chunk is done");
+        let done = self.until_interrupted();
+        assert!(done.is_some(), "the chunk is done");
         assert_ne!(self.read(INT) & LOAD_MASK, 0);
         self.write(INT_MASK, 0);
         self.write(INT, LOAD_MASK | !LOAD_MASK);
         self.write(FH_INT, 3);
         self.write(INT_MASK, LOAD_MASK);
+    }
+
+    /// Waits for an interrupt that it handles itself.
+    fn until_interrupted(&mut self) -> Option<()> {
+        while !self.card.take_interrupt() {
+            self.card.wait().then_some(())?;
+        }
+        Some(())
     }
 
     fn after_alive(&mut self) {

@@ -15,6 +15,7 @@ pub const SECTION: u64 = 0x001c_0000;
 const RECEIVE: u64 = 0x0020_0000;
 const COMMANDS: u64 = 0x0030_0000;
 const FRAMES: u64 = 0x0040_0000;
+/// Bytes of guest memory that the driver uses.
 pub const MEMORY: u64 = FRAMES + QUEUES as u64 * 256 * BUFFER_SIZE;
 
 /// The TFD ring of a queue.

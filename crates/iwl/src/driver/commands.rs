@@ -2,7 +2,7 @@
 
 use airlane_wlan::{AggregationLimits, Band, Channel, MacAddr, Micros};
 
-use super::FakeDriver;
+use super::{Card, Driver};
 
 /// What RXON says of a station.
 #[derive(Clone, Copy, Debug)]
@@ -17,12 +17,12 @@ pub struct Station {
     pub association_id: Option<u16>,
 }
 
-impl FakeDriver {
+impl<C: Card> Driver<C> {
     /// Sends a command, lets the radio work, and gives the response's payload.
     pub fn command(&mut self, id: u8, payload: &[u8]) -> Vec<u8> {
         let sequence = self.send(id, payload);
         self.run();
-        let response = self.take_response(sequence);
+        let response = self.until(|driver| driver.take_response(sequence));
         let response = response.unwrap_or_else(|| panic!("no response to command {id:#04x}"));
         assert_eq!(response.id, id, "the response has the command's id");
         response.payload

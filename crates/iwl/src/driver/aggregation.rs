@@ -2,7 +2,7 @@
 
 use airlane_wlan::{AggregationLimits, PeerHt};
 
-use super::FakeDriver;
+use super::{Card, Driver};
 
 const SCHEDULER_SRAM: u32 = 0x00a0_2c00;
 const CHAIN: u32 = 0x00a0_2ce8;
@@ -25,7 +25,7 @@ pub struct Aggregation {
     pub start: u16,
 }
 
-impl FakeDriver {
+impl<C: Card> Driver<C> {
     /// ADD_STA with what the peer can, as after association (`iwl_sta_update_ht`); its status byte.
     pub fn update_ht(&mut self, station: u8, peer: PeerHt) -> u8 {
         let flags = u32::from(peer.ampdu_exponent) << 19

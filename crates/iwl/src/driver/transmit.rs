@@ -1,7 +1,7 @@
 //! Descriptors, as the driver writes them: host commands and frames.
 
-use super::FakeDriver;
 use super::layout;
+use super::{Card, Driver};
 
 /// How a frame is to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ impl TxOptions {
     }
 }
 
-impl FakeDriver {
+impl<C: Card> Driver<C> {
     /// Writes a command into the ring and rings; its sequence word.
     pub fn send(&mut self, id: u8, payload: &[u8]) -> u16 {
         let sequence = self.send_quietly(id, payload);
