@@ -3,6 +3,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench setup bootstrap lint clean
 CARGO ?= cargo
+# Where rustup puts a toolchain, for shells that do not say so.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 # The cache folder also keeps the program, by what it is made of, and notes which set-up is complete:
 # so a second clone of the same sources starts at once.
@@ -44,6 +46,8 @@ $(PROGRAM):
 	@mkdir -p $(@D) && cp $${CARGO_TARGET_DIR:-target}/release/airlane $@.new && mv $@.new $@
 
 lint:
+	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
