@@ -23,12 +23,12 @@ pub struct LaneCounters {
 }
 
 /// Length of BAR 0 (`iwl-fh.h`: the last register lies below 0x2000).
-const BAR_SIZE: u64 = 0x2000;
+pub(super) const BAR_SIZE: u64 = 0x2000;
 
 /// A PCI Express function has an extended configuration space, even an empty one. QEMU's ports rely on
 /// it: from 11.1 on they read Link Status 2 (PCI Express Base 2.0 7.8.20) of whatever is behind them,
 /// which lies beyond 256 bytes where the capability is near their end.
-const CONFIG_SIZE: u64 = 4096;
+pub(super) const CONFIG_SIZE: u64 = 4096;
 
 /// The card of one VM and its rings.
 pub struct CardPort {

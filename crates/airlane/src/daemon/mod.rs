@@ -11,9 +11,11 @@ mod hwsim_frame;
 pub mod journal;
 mod listeners;
 mod names;
+mod neighbour;
 pub mod radio;
 mod radio_thread;
 mod status;
+mod unshared;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,10 +38,12 @@ use capture::{Capture, Taps};
 use card_port::{CardPort, LaneReport};
 use clock::Clock;
 pub use handle::{DaemonStatus, Handle};
+pub use neighbour::Neighbour;
 pub use radio::Placed;
 use radio::Radio;
 use radio_thread::{Ask, HwsimEnds, LaneEnds, RadioThread};
 pub use status::{BuiltInStatus, RadioStatus, VmacStatus};
+pub use unshared::UnsharedCard;
 
 /// Requests, and events, that one lane's rings hold.
 const LANE_RING: usize = 1_024;
@@ -97,6 +101,14 @@ pub struct Daemon {
 impl Daemon {
     /// Opens all sockets and starts all threads.
     pub fn start(config: DaemonConfig) -> anyhow::Result<Self> {
+        Self::start_among(config, Vec::new())
+    }
+
+    /// The same, with these others on the medium.
+    pub fn start_among(
+        config: DaemonConfig,
+        neighbours: Vec<Box<dyn Neighbour>>,
+    ) -> anyhow::Result<Self> {
         anyhow::ensure!(
             config.cards.len() <= airlane_lane::MAX_VMS,
             "one card serves {} VMs, not {}",
@@ -137,6 +149,9 @@ impl Daemon {
         }
         for built_in in config.built_ins {
             radio.add_built_in(built_in);
+        }
+        for neighbour in neighbours {
+            radio.add_neighbour(neighbour);
         }
         radio.air_mut().set_tap(Box::new(Taps::new(joining)));
         if let Some(path) = &config.capture {

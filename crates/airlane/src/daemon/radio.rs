@@ -14,6 +14,7 @@ use airlane_wlan::{Event, MacAddr, Micros, Request};
 use super::access_points::AccessPoints;
 use super::built_in::{BuiltIn, BuiltIns};
 use super::journal::Journal;
+use super::neighbour::{Neighbour, hand_to_neighbours, step_neighbours};
 
 /// A radio that can be put elsewhere while it is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,7 @@ pub struct Radio {
     card: RadioId,
     access_points: AccessPoints,
     built_ins: BuiltIns,
+    neighbours: Vec<Box<dyn Neighbour>>,
     journal: Journal,
     /// When the last step was.
     now: Micros,
@@ -55,6 +57,7 @@ impl Radio {
             card,
             access_points,
             built_ins: BuiltIns::default(),
+            neighbours: Vec::new(),
             journal: Journal::default(),
             now: Micros(0),
             to_hwsim: VecDeque::new(),
@@ -74,6 +77,12 @@ impl Radio {
     /// One more built-in access point.
     pub fn add_built_in(&mut self, built_in: BuiltIn) {
         self.built_ins.add(self.now, built_in, &mut self.air);
+    }
+
+    /// Somebody else on the medium.
+    pub fn add_neighbour(&mut self, mut neighbour: Box<dyn Neighbour>) {
+        neighbour.join(self.now, &mut self.air);
+        self.neighbours.push(neighbour);
     }
 
     /// Settings of the host driver; before any VM asks for anything.
@@ -107,6 +116,8 @@ impl Radio {
             }
             wake = earliest(wake, self.nic.step(now, &mut self.air));
             wake = earliest(wake, self.built_ins.step(now, &mut self.air));
+            let neighbours = step_neighbours(&mut self.neighbours, now, &mut self.air);
+            wake = earliest(wake, neighbours);
             wake = earliest(wake, self.air.step(now));
             moved |= self.hand_out_air_events(now);
             while let Some((vm, event)) = self.nic.next_event() {
@@ -125,7 +136,9 @@ impl Radio {
             any = true;
             if event.radio() == self.card {
                 self.nic.air_event(now, event, &mut self.air);
-            } else if !self.built_ins.air_event(now, &event) {
+            } else if !self.built_ins.air_event(now, &event)
+                && !hand_to_neighbours(&mut self.neighbours, now, &event)
+            {
                 self.access_points
                     .hold_for_sleeper(now, &event, &mut self.air);
                 self.to_hwsim.extend(self.access_points.air_event(event));
@@ -203,7 +216,8 @@ impl Radio {
     }
 }
 
-fn earliest(a: Option<Micros>, b: Option<Micros>) -> Option<Micros> {
+/// The earlier of two times to come back, where there are any.
+pub(super) fn earliest(a: Option<Micros>, b: Option<Micros>) -> Option<Micros> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (one, other) => one.or(other),

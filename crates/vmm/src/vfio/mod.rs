@@ -23,6 +23,8 @@ mod reply;
 mod server;
 mod session;
 
+use std::time::Duration;
+
 use airlane_dma::Memory;
 
 pub use protocol::Malformed;
@@ -58,6 +60,11 @@ pub trait PciDevice {
     /// Asked before the thread may sleep. True: more has come from the radio, poll again instead.
     /// A card answers with `!receiver.announce_sleep()` of its ring from the radio.
     fn wants_poll_before_sleep(&mut self) -> bool;
+    /// How long the thread may sleep at most before the card is polled again; nothing: for as long as
+    /// nobody wakes it. Asked when it is about to.
+    fn sleep_limit(&mut self) -> Option<Duration> {
+        None
+    }
 }
 
 /// How a connection ended.

@@ -8,6 +8,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -242,11 +243,11 @@ fn wait(
     wake: &EventFd,
     stop: &EventFd,
 ) -> Result<Woken, VfioUserError> {
-    let now = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
+    let limit = match device.wants_poll_before_sleep() {
+        true => Some(Duration::ZERO),
+        false => device.sleep_limit(),
     };
-    let timeout = device.wants_poll_before_sleep().then_some(&now);
+    let timeout = limit.and_then(|limit| Timespec::try_from(limit).ok());
     // Without an unmask eventfd its place watches `stop` a second time: no list is built.
     let stop = borrow(stop);
     let mut fds = [
@@ -255,7 +256,7 @@ fn wait(
         PollFd::from_borrowed_fd(stop, PollFlags::IN),
         PollFd::from_borrowed_fd(unmask.unwrap_or(stop), PollFlags::IN),
     ];
-    match poll(&mut fds, timeout) {
+    match poll(&mut fds, timeout.as_ref()) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(errno) => return Err(VfioUserError::Wait(errno.into())),
     }
