@@ -3,6 +3,7 @@
 //! The program's parts: a scenario says what is run ([`scenario`]); [`setup`] knows what it runs on;
 //! each guest is a QEMU process with an agent inside ([`guest`]); the [`daemon`] serves their cards and
 //! the medium; [`run`] brings all up, makes the checks and writes the report; through [`control`] others look at it;
+//! [`trace`] says what each stage of a frame's way takes;
 //! [`cli`] is what people type.
 
 pub mod cli;
@@ -25,3 +26,4 @@ pub mod guest;
 pub mod run;
 pub mod scenario;
 pub mod setup;
+pub mod trace;

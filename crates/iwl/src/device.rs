@@ -7,6 +7,7 @@ mod bar;
 mod fetch;
 
 use airlane_dma::Memory;
+use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_wlan::{Event, Reply, Request};
 
 use crate::command_ring::Outstanding;
@@ -50,6 +51,7 @@ pub struct Device {
     counters: Counters,
     /// Unknown command ids that the log has seen.
     reported: [u64; 4],
+    stamps: Stamps,
 }
 
 impl Device {
@@ -77,6 +79,7 @@ impl Device {
             known: Known::default(),
             counters: Counters::default(),
             reported: [0; 4],
+            stamps: Stamps::default(),
         };
         device.strap();
         device
@@ -85,6 +88,11 @@ impl Device {
     /// The guest's memory: the transport maps and unmaps here, live.
     pub fn memory(&mut self) -> &mut Memory {
         &mut self.memory
+    }
+
+    /// Its thread's stamps, to put them in and for the thread's own.
+    pub fn stamps(&mut self) -> &mut Stamps {
+        &mut self.stamps
     }
 
     /// Reads PCI configuration space. Bytes beyond its 256 are zero.
@@ -129,6 +137,8 @@ impl Device {
             Event::Done(tag, reply) => self.command_done(tag, reply),
             Event::Transmitted(tag, report) => self.frame_done(tag, &report),
             Event::Received(received) => {
+                self.stamps
+                    .own(Point::Answered, FrameId::received(&received.frame));
                 if !self.rx.push_frame(received) {
                     self.counters.rx_dropped += 1;
                 }
@@ -142,7 +152,11 @@ impl Device {
 
     /// True, once, when an MSI message is due.
     pub fn take_msi(&mut self) -> bool {
-        self.interrupts.take_message()
+        let due = self.interrupts.take_message();
+        if due {
+            self.stamps.mark(Point::Interrupt);
+        }
+        due
     }
 
     /// The level of the INTx line, for a transport whose guest has not enabled MSI.
@@ -183,7 +197,14 @@ impl Device {
         self.counters.rx_frames += delivery.frames;
         self.counters.packets_dropped += delivery.lost;
         if delivery.buffers > 0 {
+            self.note_written();
             self.raise(cause::FH_RX);
+        }
+    }
+
+    fn note_written(&mut self) {
+        if self.rx.waiting() == 0 {
+            self.stamps.mark(Point::Written);
         }
     }
 

@@ -2,6 +2,7 @@
 //! the frame lies.
 
 use airlane_dma::{Frame, Memory};
+use airlane_lane::stamp::{Point, Stamps};
 use airlane_wlan::frame::Header;
 use airlane_wlan::{
     AccessCategory, Rate, STATIONS, StationIndex, Transmit, TxCipher, TxRate, TxReport, TxStatus,
@@ -118,7 +119,14 @@ pub enum Taken {
 }
 
 /// Reads the transmit command that `tfd`, of queue `number`, describes. The frame stays where it is.
-pub fn take(tfd: &Tfd, number: u8, queue: &Queue, known: &Known, memory: &mut Memory) -> Taken {
+pub fn take(
+    tfd: &Tfd,
+    number: u8,
+    queue: &Queue,
+    known: &Known,
+    memory: &mut Memory,
+    stamps: &mut Stamps,
+) -> Taken {
     let mut start = [0; FRAME + LONGEST_HEADER];
     let Ok(length) = tfd.read(memory, &mut start) else {
         return Taken::Nothing;
@@ -131,7 +139,7 @@ pub fn take(tfd: &Tfd, number: u8, queue: &Queue, known: &Known, memory: &mut Me
         return Taken::Refuse(describe_headless(start));
     };
     in_flight.aggregated = queue.aggregates && in_flight.tid != NO_TID;
-    match transmit(start, &header, tfd, memory) {
+    match transmit(start, &header, tfd, memory, stamps) {
         Some(mut transmit) => {
             (transmit.queue, transmit.category) = (number, queue.category());
             transmit.aggregate = in_flight.aggregated;
@@ -190,7 +198,13 @@ fn describe_headless(start: &[u8]) -> InFlight {
 
 /// `None` for what the NIC cannot send: a frame shorter than it claims, not mapped, for a station
 /// outside the table, or with a cipher that only old networks use.
-fn transmit(start: &[u8], header: &Header, tfd: &Tfd, memory: &mut Memory) -> Option<Transmit> {
+fn transmit(
+    start: &[u8],
+    header: &Header,
+    tfd: &Tfd,
+    memory: &mut Memory,
+    stamps: &mut Stamps,
+) -> Option<Transmit> {
     let flags = flags(start)?;
     let station = u8_at(start, 4 + 0x10)?;
     let length = usize::from(u16_at(start, 4)?);
@@ -198,7 +212,7 @@ fn transmit(start: &[u8], header: &Header, tfd: &Tfd, memory: &mut Memory) -> Op
         return None;
     }
     Some(Transmit {
-        frame: frame(length, header, &flags, tfd, memory)?,
+        frame: frame(length, header, &flags, tfd, memory, stamps)?,
         queue: 0,
         category: AccessCategory::default(),
         station: StationIndex(station),
@@ -219,6 +233,7 @@ fn frame(
     flags: &Flags,
     tfd: &Tfd,
     memory: &mut Memory,
+    stamps: &mut Stamps,
 ) -> Option<Frame> {
     let pad = if flags.contains(Flags::HEADER_PAD) {
         2
@@ -228,7 +243,9 @@ fn frame(
     let body = FRAME + header.length;
     let end = FRAME + length + pad;
     let pieces = tfd.pieces(FRAME, body).chain(tfd.pieces(body + pad, end));
+    stamps.mark(Point::Translate);
     let frame = Frame::new(memory, pieces).ok()?;
+    stamps.mark(Point::Translated);
     (frame.len() == length).then_some(frame)
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use airlane_air::{AirEvent, RadioId};
+use airlane_lane::stamp::{Point, Stamps};
 use airlane_lane::{MAX_VMS, VmId};
 use airlane_wlan::{
     AccessCategory, BufferPool, Channel, Event, MacAddr, Micros, MissedBeacons, PowerSave, Request,
@@ -118,6 +119,7 @@ pub struct Nic {
     vm_counters: [VmCounters; MAX_VMS],
     serial: u64,
     pub(crate) events: VecDeque<(VmId, Event)>,
+    pub(crate) stamps: Stamps,
 }
 
 impl Nic {
@@ -150,7 +152,13 @@ impl Nic {
             vm_counters: Default::default(),
             serial: 0,
             events: VecDeque::new(),
+            stamps: Stamps::default(),
         }
+    }
+
+    /// Its thread's stamps, to put them in and for the thread's own.
+    pub fn stamps(&mut self) -> &mut Stamps {
+        &mut self.stamps
     }
 
     /// Takes a command of a VM. Call [`Nic::step`] after a batch of them.
@@ -170,14 +178,17 @@ impl Nic {
                 at,
                 aggregated,
                 ..
-            } => self.heard(&Heard {
-                frame,
-                channel,
-                rate,
-                signal,
-                at,
-                aggregated,
-            }),
+            } => {
+                self.stamps.mark(Point::Heard);
+                self.heard(&Heard {
+                    frame,
+                    channel,
+                    rate,
+                    signal,
+                    at,
+                    aggregated,
+                });
+            }
             AirEvent::Aggregated { frames, at, .. } => {
                 self.counters.aggregates += 1;
                 self.counters.aggregated_frames += u64::from(frames);

@@ -4,6 +4,7 @@
 use airlane_air::Aggregation;
 use airlane_dma::Frame;
 use airlane_lane::VmId;
+use airlane_lane::stamp::{Point, Stamps};
 use airlane_wlan::frame::{CCMP_HEADER, CCMP_MIC, Header, set_sequence_number};
 use airlane_wlan::{
     AccessCategory, Band, Buffer, BufferPool, CAPACITY, Configuration, MacAddr, Micros, Mode, Rate,
@@ -60,6 +61,7 @@ pub(crate) fn prepare(
     keys: &mut KeyTable,
     pool: &mut BufferPool,
     transmit: &Transmit,
+    stamps: &mut Stamps,
 ) -> Result<Prepared, Rejected> {
     let rate = nominal_rate(vmac, transmit);
     let mut sealed = None;
@@ -68,7 +70,7 @@ pub(crate) fn prepare(
         Err(DropReason::Malformed)
     } else {
         pool.fill(length, |bytes| {
-            sealed = Some(seal(vm, vmac, keys, transmit, bytes)?);
+            sealed = Some(seal(vm, vmac, keys, transmit, bytes, stamps)?);
             Ok(())
         })
     };
@@ -95,6 +97,7 @@ fn seal(
     keys: &mut KeyTable,
     transmit: &Transmit,
     bytes: &mut [u8],
+    stamps: &mut Stamps,
 ) -> Result<(Header, RateLadder), DropReason> {
     copy(&transmit.frame, bytes)?;
     let header = Header::parse(bytes).map_err(|_| DropReason::Malformed)?;
@@ -105,7 +108,9 @@ fn seal(
         set_sequence_number(bytes, vmac.next_sequence());
     }
     let header = Header::parse(bytes).map_err(|_| DropReason::Malformed)?;
+    stamps.mark(Point::Encrypt);
     encrypt(vm, keys, transmit.cipher, &header, bytes)?;
+    stamps.mark(Point::Encrypted);
     Ok((header, rates))
 }
 

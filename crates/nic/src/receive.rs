@@ -6,6 +6,7 @@
 //! a vMAC in promiscuous mode, which gets what any receiver on the channel gets, never decrypted.
 
 use airlane_lane::VmId;
+use airlane_lane::stamp::{FrameId, Point};
 use airlane_wlan::frame::{FrameType, Header, subtype};
 use airlane_wlan::{
     Buffer, Channel, Dbm, Event, MacAddr, Micros, Rate, ReceiveFilter, Received, RxCipher,
@@ -140,12 +141,20 @@ impl Nic {
             })
         });
         let peer = header.transmitter.unwrap_or(MacAddr::ZERO);
-        let Self { keys, rx_pool, .. } = self;
+        let Self {
+            keys,
+            rx_pool,
+            stamps,
+            ..
+        } = self;
         let Some(key) = keys.receive(vm, peer, kind).filter(|_| !left) else {
             return (frame.clone(), RxCipher::Encrypted);
         };
         let fill = |bytes: &mut [u8]| decrypt(key, header, frame, bytes);
-        match rx_pool.fill(frame.len(), fill) {
+        stamps.mark(Point::Decrypt);
+        let opened = rx_pool.fill(frame.len(), fill);
+        stamps.mark(Point::Decrypted);
+        match opened {
             Ok(opened) => (opened, RxCipher::Ccmp),
             // Nothing that was decrypted with a wrong result leaves the card.
             Err(_) => (frame.clone(), RxCipher::CcmpBad),
@@ -166,6 +175,8 @@ impl Nic {
             let bad = u32::from(cipher == RxCipher::CcmpBad);
             statistics.undecryptable = statistics.undecryptable.wrapping_add(bad);
         }
+        self.stamps
+            .of(Point::Delivered, vm, FrameId::received(&frame));
         let received = Received {
             frame,
             cipher,

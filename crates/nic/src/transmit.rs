@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use airlane_air::{Outcome, Protection, Transmission};
 use airlane_lane::VmId;
+use airlane_lane::stamp::{FrameId, Point};
 use airlane_wlan::frame::set_retry;
 use airlane_wlan::{AccessCategory, Event, Micros, Tag, Transmit, TxReport, TxStatus};
 
@@ -68,6 +69,7 @@ impl Nic {
         for category in AccessCategory::ALL.into_iter().rev() {
             let mut wants = self.wanting(category);
             while wants != 0 && self.air_has_room(category, air) {
+                self.stamps.mark(Point::Pick);
                 let picked = self.dwrr_mut(category).and_then(|dwrr| dwrr.pick(wants));
                 let Some(vm) = picked else {
                     break;
@@ -132,6 +134,7 @@ impl Nic {
             vmacs,
             keys,
             tx_pool,
+            stamps,
             ..
         } = self;
         let Some(vmac) = vmacs.get_mut(vm.index()).and_then(Option::as_deref_mut) else {
@@ -140,11 +143,13 @@ impl Nic {
         let Some(pending) = vmac.queue_mut(category).and_then(|q| q.pop_front()) else {
             return;
         };
+        let frame = FrameId::sent(pending.tag.0);
+        stamps.of(Point::Dispatched, vm, frame);
         let queue = pending.work.queue();
         let prepared = match pending.work {
             Work::Again(prepared, _) => Ok(prepared),
             Work::Fresh(transmit) => {
-                let prepared = prepare(vm, vmac, keys, tx_pool, &transmit);
+                let prepared = prepare(vm, vmac, keys, tx_pool, &transmit, stamps);
                 vmac.outstanding.push_back(Outstanding {
                     serial: pending.serial,
                     tag: pending.tag,
@@ -155,7 +160,10 @@ impl Nic {
             }
         };
         match prepared {
-            Ok(prepared) => self.fly(now, vm, pending.serial, prepared, air),
+            Ok(prepared) => {
+                self.fly(now, vm, pending.serial, prepared, air);
+                self.stamps.of(Point::OnAir, vm, frame);
+            }
             Err(rejected) => {
                 self.count(vm, |counters| {
                     counters.drop_frame(rejected.drop);
@@ -238,6 +246,7 @@ impl Nic {
             .flushes
             .iter()
             .any(|flush| serial < flush.before && in_mask(flush.mask, queue));
+        self.stamps.of(Point::Landed, vm, FrameId::sent(tag.0));
         self.settle_account(vm, &prepared, ended);
         if ended.outcome == Outcome::Cancelled && !flushed {
             self.requeue(vm, serial, tag, queue, prepared, ended.attempts);
@@ -302,7 +311,12 @@ impl Nic {
 
     /// Gives every report that no older frame of its queue holds back, then the flushes that are done.
     pub(crate) fn give_reports(&mut self, vm: VmId) {
-        let Self { vmacs, events, .. } = self;
+        let Self {
+            vmacs,
+            events,
+            stamps,
+            ..
+        } = self;
         let Some(vmac) = vmacs.get_mut(vm.index()).and_then(Option::as_deref_mut) else {
             return;
         };
@@ -311,6 +325,7 @@ impl Nic {
             let hold = held.get_mut(usize::from(entry.queue));
             match (&entry.stage, hold) {
                 (Stage::Ended(report), Some(false)) => {
+                    stamps.of(Point::Reported, vm, FrameId::sent(entry.tag.0));
                     events.push_back((vm, Event::Transmitted(entry.tag, *report)));
                     false
                 }

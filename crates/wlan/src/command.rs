@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use airlane_dma::Frame;
 use airlane_lane::VmId;
+use airlane_lane::stamp::FrameId;
 use arrayvec::ArrayVec;
 
 use crate::{AggregationLimits, Channel, MacAddr, Micros, PeerHt, Rate};
@@ -29,6 +30,13 @@ pub struct Request {
     pub tag: Tag,
     /// What is asked.
     pub command: Command,
+}
+
+impl Request {
+    /// The frame that it is about, for stamps.
+    pub fn frame(&self) -> Option<FrameId> {
+        matches!(self.command, Command::Transmit(_)).then_some(FrameId::sent(self.tag.0))
+    }
 }
 
 /// One thing that a driver asks for.

@@ -1,5 +1,7 @@
 //! What a radio tells a card's driver.
 
+use airlane_lane::stamp::FrameId;
+
 use crate::{Buffer, Channel, Dbm, Micros, Rate, Tag};
 
 /// One thing that happened.
@@ -19,6 +21,17 @@ pub enum Event {
     MissedBeacons(MissedBeacons),
     /// The channel switch is done.
     ChannelSwitched(Channel),
+}
+
+impl Event {
+    /// The frame that it is about, for stamps.
+    pub fn frame(&self) -> Option<FrameId> {
+        match self {
+            Self::Transmitted(tag, _) => Some(FrameId::sent(tag.0)),
+            Self::Received(received) => Some(FrameId::received(&received.frame)),
+            _ => None,
+        }
+    }
 }
 
 /// The answer to a command.

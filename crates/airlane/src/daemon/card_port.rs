@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use airlane_dma::Memory;
 use airlane_iwl::{Counters, Device, Identity};
 use airlane_lane::ring::{Receiver, Sender};
+use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_vmm::{Ended, EventFd, PciDevice, VfioUserError, VfioUserServer};
 use airlane_wlan::{Event, Request};
 
@@ -45,9 +46,12 @@ impl CardPort {
         to_radio: Sender<Request>,
         from_radio: Receiver<Event>,
         report: LaneReport,
+        stamps: Stamps,
     ) -> Self {
+        let mut device = Device::new(identity);
+        *device.stamps() = stamps;
         Self {
-            device: Device::new(identity),
+            device,
             to_radio,
             from_radio,
             report,
@@ -58,6 +62,12 @@ impl CardPort {
     pub fn bind(self, socket: &Path) -> Result<BoundCard, VfioUserError> {
         let server = VfioUserServer::bind(socket)?;
         Ok(BoundCard { port: self, server })
+    }
+
+    fn stamp(&mut self, point: Point, frame: Option<FrameId>) {
+        if let Some(frame) = frame {
+            self.device.stamps().own(point, frame);
+        }
     }
 
     /// The VMM is gone: the card forgets its memory and tells the radio.
@@ -100,6 +110,10 @@ impl BoundCard {
 }
 
 impl PciDevice for CardPort {
+    fn messages_read(&mut self) {
+        self.device.stamps().mark(Point::Read);
+    }
+
     fn config_read(&mut self, offset: u64, data: &mut [u8]) {
         self.device.config_read(offset, data);
     }
@@ -134,12 +148,14 @@ impl PciDevice for CardPort {
 
     fn poll(&mut self) {
         while let Some(event) = self.from_radio.pop() {
+            self.stamp(Point::Returned, event.frame());
             self.device.event(event);
         }
         while self.to_radio.free() > 0 {
             let Some(request) = self.device.next_request() else {
                 break;
             };
+            self.stamp(Point::Queued, request.frame());
             if self.to_radio.push(request).is_err() {
                 break;
             }

@@ -9,6 +9,8 @@ use airlane_air::Position;
 use airlane_vmm::EventFd;
 use anyhow::Context;
 
+use crate::trace::{Tap, Traces};
+
 use super::capture::{Sink, Tapped};
 use super::card_port::LaneReport;
 use super::clock::Clock;
@@ -35,25 +37,27 @@ pub struct DaemonStatus {
 /// The way to a daemon's threads.
 pub struct Handle {
     clock: Clock,
-    asks: Sender<Ask>,
+    ways: Ways,
     wake: EventFd,
-    sinks: Sender<Sink>,
     reports: Vec<LaneReport>,
 }
 
+/// What others may ask for.
+pub struct Ways {
+    /// Of the radio's thread.
+    pub asks: Sender<Ask>,
+    /// To be told what is on the air.
+    pub sinks: Sender<Sink>,
+    /// To be told what the stages of a frame's way take.
+    pub traces: Tap,
+}
+
 impl Handle {
-    pub(super) fn new(
-        clock: Clock,
-        asks: Sender<Ask>,
-        wake: EventFd,
-        sinks: Sender<Sink>,
-        reports: Vec<LaneReport>,
-    ) -> Self {
+    pub(super) fn new(clock: Clock, ways: Ways, wake: EventFd, reports: Vec<LaneReport>) -> Self {
         Self {
             clock,
-            asks,
+            ways,
             wake,
-            sinks,
             reports,
         }
     }
@@ -84,10 +88,16 @@ impl Handle {
     /// The frames on the air from now on; only those that carry `address`, if one is named.
     pub fn capture(&self, address: Option<MacAddr>) -> anyhow::Result<Tapped> {
         let (sink, tapped) = super::capture::pair(self.clock.epoch(), address);
-        self.sinks
+        self.ways
+            .sinks
             .send(sink)
             .map_err(|_| anyhow::anyhow!("the radio thread has ended"))?;
         Ok(tapped)
+    }
+
+    /// When each frame passes each stage of its way, from now on.
+    pub fn trace(&self) -> anyhow::Result<Traces> {
+        self.ways.traces.listen()
     }
 
     /// The time of day when the run's clock read zero, since the Unix epoch.
@@ -96,7 +106,8 @@ impl Handle {
     }
 
     pub(super) fn ask(&self, ask: Ask) -> anyhow::Result<()> {
-        self.asks
+        self.ways
+            .asks
             .send(ask)
             .map_err(|_| anyhow::anyhow!("the radio thread has ended"))?;
         Ok(self.wake.write(1)?)

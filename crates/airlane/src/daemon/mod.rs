@@ -32,11 +32,14 @@ use airlane_vmm::{EventFd, EventWake, HwsimServer, serve_hwsim};
 use airlane_wlan::{Dbm, MacAddr, Micros};
 use anyhow::Context;
 
+use crate::trace::{Collector, Tracer};
 pub use access_points::{AccessPoints, Site};
+use airlane_lane::stamp::Stamps;
 pub use built_in::{BuiltIn, BuiltIns, Served};
 use capture::{Capture, Taps};
 use card_port::{CardPort, LaneReport};
 use clock::Clock;
+use handle::Ways;
 pub use handle::{DaemonStatus, Handle};
 pub use neighbour::Neighbour;
 pub use radio::Placed;
@@ -96,6 +99,7 @@ pub struct Daemon {
     handle: Arc<Handle>,
     stop: EventFd,
     capture: Option<Capture>,
+    tracer: Option<Tracer>,
 }
 
 impl Daemon {
@@ -120,7 +124,14 @@ impl Daemon {
         let (asks, asked) = channel();
         let (sinks, joining) = channel();
         let reports: Vec<LaneReport> = config.cards.iter().map(|_| LaneReport::default()).collect();
-        let handle = Handle::new(clock, asks, wake.try_clone()?, sinks, reports.clone());
+        let (collector, recorders) = Collector::new(config.cards.len());
+        let tracer = Tracer::start(collector).context("cannot start the thread trace")?;
+        let ways = Ways {
+            asks,
+            sinks,
+            traces: tracer.tap().clone(),
+        };
+        let handle = Handle::new(clock, ways, wake.try_clone()?, reports.clone());
         let mut daemon = Self {
             card_sockets: Vec::new(),
             hwsim_sockets: Vec::new(),
@@ -130,6 +141,7 @@ impl Daemon {
             handle: Arc::new(handle),
             stop: EventFd::new(libc_nonblock())?,
             capture: None,
+            tracer: Some(tracer),
         };
         let radio_wake: Arc<dyn Wake> = Arc::new(EventWake(wake.try_clone()?));
         let card = RadioConfig {
@@ -139,6 +151,7 @@ impl Daemon {
         };
         let sites = AccessPoints::new(config.access_point_vms.clone());
         let mut radio = Radio::new(config.air, card, sites);
+        *radio.stamps() = recorders.radio;
         radio.set_host_config(HostConfig {
             scan_cache: config.scan_cache,
             ..HostConfig::default()
@@ -159,8 +172,10 @@ impl Daemon {
             daemon.capture = Some(Capture::create(path, tapped)?);
         }
         let mut lanes = Vec::new();
-        for (index, (card, report)) in config.cards.into_iter().zip(reports).enumerate() {
-            lanes.push(daemon.start_lane(&config.run_dir, index, card, report, &radio_wake)?);
+        let cards = config.cards.into_iter().zip(reports);
+        for (index, ((card, report), stamps)) in cards.zip(recorders.lanes).enumerate() {
+            let watched = (report, stamps);
+            lanes.push(daemon.start_lane(&config.run_dir, index, card, watched, &radio_wake)?);
         }
         let mut hwsim = Vec::new();
         for (index, _) in config.access_point_vms.iter().enumerate() {
@@ -176,7 +191,7 @@ impl Daemon {
         run_dir: &Path,
         index: usize,
         card: VmCard,
-        report: LaneReport,
+        (report, stamps): (LaneReport, Stamps),
         radio_wake: &Arc<dyn Wake>,
     ) -> anyhow::Result<LaneEnds> {
         let vm = VmId::new(index)?;
@@ -188,7 +203,7 @@ impl Daemon {
             model: card.model,
             address: card.address,
         };
-        let port = CardPort::new(identity, to_radio, from_radio, report);
+        let port = CardPort::new(identity, to_radio, from_radio, report, stamps);
         let socket = run_dir.join(format!("card{index}.sock"));
         let stop = self.stop.try_clone()?;
         let server = port.bind(&socket)?;
@@ -259,6 +274,9 @@ impl Daemon {
         let radio = radio
             .join()
             .map_err(|_| anyhow::anyhow!("the radio thread has stopped unexpectedly"))?;
+        if let Some(tracer) = self.tracer.take() {
+            tracer.stop();
+        }
         let mut status = self.handle.with_cards(radio);
         if let Some(capture) = self.capture.take() {
             let count = capture.finish()?;

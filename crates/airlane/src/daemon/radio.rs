@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use airlane_air::{Air, AirConfig, Position, RadioConfig, RadioId};
 use airlane_host::{Host, HostConfig};
 use airlane_lane::VmId;
+use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_vmm::{FromHwsim, ToHwsim};
 use airlane_wlan::frame::Header;
@@ -92,8 +93,22 @@ impl Radio {
 
     /// A VM asks for something.
     pub fn request(&mut self, now: Micros, vm: VmId, request: Request) {
+        let frame = request.frame();
+        self.stamp(Point::Taken, vm, frame);
         self.journal.request(now, vm, &request.command);
         self.host.request(now, vm, request);
+        self.stamp(Point::Classified, vm, frame);
+    }
+
+    /// Its thread's stamps.
+    pub fn stamps(&mut self) -> &mut Stamps {
+        self.nic.stamps()
+    }
+
+    fn stamp(&mut self, point: Point, vm: VmId, frame: Option<FrameId>) {
+        if let Some(frame) = frame {
+            self.nic.stamps().of(point, vm, frame);
+        }
     }
 
     /// An access-point VM (`port`) says something.
@@ -162,6 +177,7 @@ impl Radio {
     pub fn next_for_vm(&mut self) -> Option<(VmId, Event)> {
         let (vm, event) = self.host.next_for_vm()?;
         self.journal.event(self.now, vm, &event);
+        self.stamp(Point::Handed, vm, event.frame());
         Some((vm, event))
     }
 

@@ -1,5 +1,6 @@
 //! Queues at work: doorbells, activation, taking entries, answering them in order.
 
+use airlane_lane::stamp::{FrameId, Point};
 use airlane_wlan::{Command, Reply, Request, Tag, TxReport};
 
 use super::Device;
@@ -38,8 +39,20 @@ impl Device {
     /// A doorbell: the write index of a queue. On an inactive queue it is only remembered.
     pub(super) fn doorbell(&mut self, value: u32) {
         self.counters.doorbells += 1;
-        if let Some(queue) = self.scheduler.queue_mut((value >> 8) as u8) {
-            queue.write = value as u8;
+        let (number, write) = ((value >> 8) as u8, value as u8);
+        if let Some(queue) = self.scheduler.queue_mut(number) {
+            let from = std::mem::replace(&mut queue.write, write);
+            if self.stamps.on() && !queue.feeds_commands() {
+                self.note_doorbell(number, from, write);
+            }
+        }
+    }
+
+    /// One stamp for each frame that the write pointer has passed.
+    fn note_doorbell(&mut self, number: u8, from: u8, to: u8) {
+        for step in 0..to.wrapping_sub(from) {
+            let tag = self.scheduler.tag(number, from.wrapping_add(step));
+            self.stamps.own(Point::Doorbell, FrameId::sent(tag.0));
         }
     }
 
@@ -202,6 +215,7 @@ impl Device {
     fn fetch_frame(&mut self) -> Option<Request> {
         while self.in_flight < MAX_IN_FLIGHT && self.rx.waiting() < MAX_WAITING {
             let number = self.next_data_queue()?;
+            self.note_fetch(number);
             let (index, tfd) = self.next_tfd(number)?;
             if let Some(command) = self.take_frame(number, tfd, None) {
                 let tag = self.scheduler.tag(number, index);
@@ -210,6 +224,15 @@ impl Device {
             self.answer_frames(number);
         }
         None
+    }
+
+    fn note_fetch(&mut self, number: u8) {
+        if self.stamps.on()
+            && let Some(queue) = self.scheduler.queue(number)
+        {
+            let tag = self.scheduler.tag(number, queue.next);
+            self.stamps.own(Point::Fetch, FrameId::sent(tag.0));
+        }
     }
 
     fn next_data_queue(&mut self) -> Option<u8> {
@@ -239,8 +262,9 @@ impl Device {
         end: Option<Completion>,
     ) -> Option<Command> {
         let queue = *self.scheduler.queue(number)?;
-        let memory = &mut self.memory;
-        let taken = tfd.map(|tfd| transmit::take(&tfd, number, &queue, &self.known, memory));
+        let (memory, stamps) = (&mut self.memory, &mut self.stamps);
+        let taken =
+            tfd.map(|tfd| transmit::take(&tfd, number, &queue, &self.known, memory, stamps));
         let (in_flight, command, end) = match (taken, end) {
             (Some(transmit::Taken::Send(in_flight, transmit)), None) => {
                 (in_flight, Some(Command::Transmit(transmit)), None)
@@ -336,6 +360,8 @@ impl Device {
             return;
         };
         while let Some((index, in_flight, completion)) = transmits.pop_answered() {
+            let tag = self.scheduler.tag(number, index);
+            self.stamps.own(Point::Answered, FrameId::sent(tag.0));
             let response = transmit::respond(number, index, &in_flight, &completion);
             if let Some(response) = response
                 && !self.rx.push(response.encode())

@@ -51,6 +51,8 @@ pub trait PciDevice {
     fn memory(&mut self) -> &mut Memory;
     /// The VM or its hypervisor resets the card.
     fn reset(&mut self);
+    /// A batch of messages has been read and is about to be handled: for those who measure.
+    fn messages_read(&mut self) {}
     /// Exchanges with the radio: called after each batch of messages and each wake-up.
     fn poll(&mut self);
     /// True once for each message-signalled interrupt that is due.

@@ -160,6 +160,7 @@ impl VfioUserServer {
             Received::Nothing => return Ok(Step::On),
             Received::Some => self.counters.batches += 1,
         }
+        device.messages_read();
         while self.one_message(session, device)? {
             if self.replies.len() >= FLUSH_AT
                 && let Step::Ended(ended) = self.flush(client, stop)?

@@ -1,0 +1,386 @@
+//! Makes whole ways of single records. Bounded: what never ends is forgotten, and counted.
+
+use std::collections::BTreeMap;
+
+use airlane_lane::stamp::{FrameId, Point};
+use airlane_lane::{MAX_VMS, VmId};
+
+use super::journey::Journey;
+use super::recorder::Record;
+
+/// Frames under way at a time that are kept apart, of all VMs: more than all cards hold.
+const UNDER_WAY: usize = 32_768;
+
+/// What one lane's thread is at.
+#[derive(Default)]
+struct Lane {
+    read: Option<u64>,
+    fetching: Option<FrameId>,
+    /// The last frame taken from the radio, unless messages were read since.
+    returned: Option<FrameId>,
+    doorbells: BTreeMap<FrameId, (Option<u64>, u64)>,
+    /// Ready for the driver, not written yet.
+    answered: Vec<FrameId>,
+    /// Written, not interrupted for yet.
+    written: Vec<FrameId>,
+}
+
+/// What the radio's thread is at.
+#[derive(Default)]
+struct Radio {
+    pick: Option<u64>,
+    dispatching: Option<(VmId, FrameId)>,
+    heard: Option<u64>,
+    decrypt: Option<u64>,
+    decrypted: Option<u64>,
+}
+
+/// Frames under way.
+#[derive(Default)]
+pub struct Assembler {
+    lanes: [Lane; MAX_VMS],
+    radio: Radio,
+    journeys: BTreeMap<(VmId, FrameId), Journey>,
+    done: Vec<Journey>,
+    unfinished: u64,
+}
+
+impl Assembler {
+    /// Takes the next record, in order of time. Ways that it ends are told by [`Self::done`].
+    pub fn take(&mut self, record: &Record) {
+        match record.vm {
+            None => self.radio_mark(record),
+            Some(vm) if record.frame == FrameId::NONE => self.lane_mark(vm, record),
+            Some(vm) => self.frame(vm, record),
+        }
+    }
+
+    /// The ways that have ended since the last call.
+    pub fn done(&mut self) -> impl Iterator<Item = Journey> {
+        self.done.drain(..)
+    }
+
+    /// Frames whose way has an unknown end: refused, flushed, or a record was lost.
+    pub fn unfinished(&self) -> u64 {
+        self.unfinished
+    }
+
+    /// What the radio's thread does for the frame at hand.
+    fn radio_mark(&mut self, record: &Record) {
+        let at = Some(record.at);
+        match record.point {
+            Point::Pick => self.radio.pick = at,
+            Point::Heard => {
+                self.radio = Radio {
+                    heard: at,
+                    ..Radio::default()
+                }
+            }
+            Point::Decrypt => (self.radio.decrypt, self.radio.decrypted) = (at, None),
+            Point::Decrypted => self.radio.decrypted = at,
+            point => {
+                if let Some(frame) = self.radio.dispatching {
+                    self.pass(frame, point, record.at);
+                }
+            }
+        }
+    }
+
+    /// What a lane's thread does for the frame at hand, or for all frames so far.
+    fn lane_mark(&mut self, vm: VmId, record: &Record) {
+        let Some(lane) = self.lanes.get_mut(vm.index()) else {
+            return;
+        };
+        match record.point {
+            Point::Read => (lane.read, lane.returned) = (Some(record.at), None),
+            Point::Written => self.written(vm, record.at),
+            Point::Interrupt => self.interrupted(vm, record.at),
+            point => {
+                if let Some(frame) = lane.fetching {
+                    self.pass((vm, frame), point, record.at);
+                }
+            }
+        }
+    }
+
+    fn frame(&mut self, vm: VmId, record: &Record) {
+        let Record { at, frame, .. } = *record;
+        let Some(lane) = self.lanes.get_mut(vm.index()) else {
+            return;
+        };
+        match record.point {
+            Point::Doorbell => {
+                lane.doorbells.insert(frame, (lane.read, at));
+            }
+            Point::Fetch => self.fetch(vm, frame, at),
+            Point::Dispatched => self.dispatched(vm, frame, at),
+            Point::Delivered => self.delivered(vm, frame, at),
+            Point::Returned => {
+                lane.returned = Some(frame);
+                self.pass((vm, frame), Point::Returned, at);
+            }
+            Point::Answered => {
+                bounded_push(&mut lane.answered, frame);
+                self.pass((vm, frame), Point::Answered, at);
+            }
+            point => self.pass((vm, frame), point, at),
+        }
+    }
+
+    fn fetch(&mut self, vm: VmId, frame: FrameId, at: u64) {
+        let Some(lane) = self.lanes.get_mut(vm.index()) else {
+            return;
+        };
+        lane.fetching = Some(frame);
+        // Without its doorbell the trace began in the middle of its way.
+        let Some((read, doorbell)) = lane.doorbells.remove(&frame) else {
+            return;
+        };
+        let mut journey = Journey::new(vm, frame);
+        journey.set(Point::Read, read);
+        journey.set(Point::Doorbell, Some(doorbell));
+        journey.set(Point::Fetch, Some(at));
+        self.begin(journey);
+    }
+
+    /// The NIC has picked the frame; for the second time, if it was taken out of the air.
+    fn dispatched(&mut self, vm: VmId, frame: FrameId, at: u64) {
+        self.radio.dispatching = Some((vm, frame));
+        let pick = self.radio.pick.take();
+        if let Some(journey) = self.journeys.get_mut(&(vm, frame)) {
+            let first_try = [
+                Point::Encrypt,
+                Point::Encrypted,
+                Point::OnAir,
+                Point::Landed,
+            ];
+            for point in first_try {
+                journey.set(point, None);
+            }
+            journey.set(Point::Pick, pick);
+            journey.set(Point::Dispatched, Some(at));
+        }
+    }
+
+    fn delivered(&mut self, vm: VmId, frame: FrameId, at: u64) {
+        let mut journey = Journey::new(vm, frame);
+        journey.set(Point::Heard, self.radio.heard);
+        journey.set(Point::Decrypt, self.radio.decrypt.take());
+        journey.set(Point::Decrypted, self.radio.decrypted.take());
+        journey.set(Point::Delivered, Some(at));
+        self.begin(journey);
+    }
+
+    fn begin(&mut self, journey: Journey) {
+        let key = (journey.vm, journey.frame);
+        if self.journeys.len() >= UNDER_WAY {
+            self.unfinished += self.journeys.len() as u64;
+            self.journeys.clear();
+        }
+        self.unfinished += u64::from(self.journeys.insert(key, journey).is_some());
+    }
+
+    fn pass(&mut self, frame: (VmId, FrameId), point: Point, at: u64) {
+        if let Some(journey) = self.journeys.get_mut(&frame) {
+            journey.set(point, Some(at));
+        }
+    }
+
+    /// All that was answered is in the guest's memory.
+    fn written(&mut self, vm: VmId, at: u64) {
+        let Some(lane) = self.lanes.get_mut(vm.index()) else {
+            return;
+        };
+        for frame in lane.answered.drain(..) {
+            if let Some(journey) = self.journeys.get_mut(&(vm, frame)) {
+                journey.at_one_go = lane.returned == Some(frame);
+                journey.set(Point::Written, Some(at));
+                bounded_push(&mut lane.written, frame);
+            }
+        }
+    }
+
+    /// The guest is told of all that was written: their ways end.
+    fn interrupted(&mut self, vm: VmId, at: u64) {
+        let Some(lane) = self.lanes.get_mut(vm.index()) else {
+            return;
+        };
+        for frame in lane.written.drain(..) {
+            if let Some(mut journey) = self.journeys.remove(&(vm, frame)) {
+                journey.set(Point::Interrupt, Some(at));
+                self.done.push(journey);
+            }
+        }
+    }
+}
+
+/// A guest that never takes what it is given costs no more memory than this.
+fn bounded_push(list: &mut Vec<FrameId>, frame: FrameId) {
+    const MOST: usize = 4_096;
+    if list.len() >= MOST {
+        list.clear();
+    }
+    list.push(frame);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::journey::Way;
+    use super::*;
+
+    fn vm() -> VmId {
+        VmId::new(2).unwrap()
+    }
+
+    /// Records at ticks 1, 2, 3 …: of the lane, of the radio for the frame, of the radio for nobody.
+    fn run(assembler: &mut Assembler, points: &[(Point, Option<VmId>, FrameId)]) -> Vec<Journey> {
+        for (at, &(point, vm, frame)) in (1..).zip(points) {
+            let record = Record {
+                at,
+                frame,
+                vm,
+                point,
+            };
+            assembler.take(&record);
+        }
+        assembler.done().collect()
+    }
+
+    const SENT: FrameId = FrameId::sent(0x0207);
+
+    fn own(point: Point) -> (Point, Option<VmId>, FrameId) {
+        (point, Some(vm()), SENT)
+    }
+
+    fn lane(point: Point) -> (Point, Option<VmId>, FrameId) {
+        (point, Some(vm()), FrameId::NONE)
+    }
+
+    fn radio(point: Point) -> (Point, Option<VmId>, FrameId) {
+        (point, None, FrameId::NONE)
+    }
+
+    fn to_the_air() -> Vec<(Point, Option<VmId>, FrameId)> {
+        vec![
+            lane(Point::Read),
+            own(Point::Doorbell),
+            own(Point::Fetch),
+            lane(Point::Translate),
+            lane(Point::Translated),
+            own(Point::Queued),
+            own(Point::Taken),
+            own(Point::Classified),
+            radio(Point::Pick),
+            own(Point::Dispatched),
+            radio(Point::Encrypt),
+            radio(Point::Encrypted),
+            own(Point::OnAir),
+            own(Point::Landed),
+            own(Point::Reported),
+        ]
+    }
+
+    fn back() -> [(Point, Option<VmId>, FrameId); 5] {
+        [
+            own(Point::Handed),
+            own(Point::Returned),
+            own(Point::Answered),
+            lane(Point::Written),
+            lane(Point::Interrupt),
+        ]
+    }
+
+    #[test]
+    fn a_sent_frame_passes_all_points_in_order() {
+        let mut points = to_the_air();
+        points.extend(back());
+        let done = run(&mut Assembler::default(), &points);
+        let [journey] = &done[..] else {
+            panic!("one frame, not {done:?}");
+        };
+        assert_eq!((journey.way(), journey.vm), (Way::Transmit, vm()));
+        let times: Vec<u64> = journey.points().map(|(_, at)| at).collect();
+        assert_eq!(times, (1..=20).collect::<Vec<u64>>());
+        assert!(journey.at_one_go);
+    }
+
+    #[test]
+    fn a_received_frame_passes_all_points_in_order() {
+        let bytes = [0; 32];
+        let frame = FrameId::received(&bytes);
+        let mut points = vec![
+            radio(Point::Heard),
+            radio(Point::Decrypt),
+            radio(Point::Decrypted),
+            (Point::Delivered, Some(vm()), frame),
+        ];
+        points.extend(back().map(|(point, vm, id)| match id {
+            FrameId::NONE => (point, vm, id),
+            _ => (point, vm, frame),
+        }));
+        let done = run(&mut Assembler::default(), &points);
+        assert_eq!(done.len(), 1);
+        assert_eq!(done[0].way(), Way::Receive);
+        let times: Vec<u64> = done[0].points().map(|(_, at)| at).collect();
+        assert_eq!(times, (1..=9).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn a_second_try_replaces_the_first() {
+        let mut points = to_the_air();
+        points.truncate(14);
+        points.extend([
+            radio(Point::Pick),
+            own(Point::Dispatched),
+            own(Point::OnAir),
+        ]);
+        points.extend([own(Point::Landed), own(Point::Reported)]);
+        points.extend(back());
+        let done = run(&mut Assembler::default(), &points);
+        let times: Vec<u64> = done[0].points().map(|(_, at)| at).collect();
+        assert!(times.is_sorted(), "{times:?}");
+        assert_eq!(done[0].at(Point::Encrypt), None);
+        assert_eq!(done[0].at(Point::Dispatched), Some(16));
+    }
+
+    #[test]
+    fn a_trace_that_begins_in_the_middle_of_a_way_leaves_it_out() {
+        let mut points = to_the_air();
+        points.drain(..2);
+        points.extend(back());
+        let mut assembler = Assembler::default();
+        assert_eq!(run(&mut assembler, &points), []);
+        assert_eq!(assembler.unfinished(), 0);
+    }
+
+    #[test]
+    fn a_way_without_an_end_is_counted_when_its_tag_is_used_again() {
+        let mut points = to_the_air();
+        points.truncate(8);
+        let mut assembler = Assembler::default();
+        for _ in 0..3 {
+            assert_eq!(run(&mut assembler, &points), []);
+        }
+        assert_eq!(assembler.unfinished(), 2);
+    }
+
+    #[test]
+    fn one_interrupt_ends_the_ways_of_all_that_was_written() {
+        let mut points = Vec::new();
+        for tag in 0..3 {
+            let frame = FrameId::sent(tag);
+            let start = [
+                Point::Doorbell,
+                Point::Fetch,
+                Point::Returned,
+                Point::Answered,
+            ];
+            points.extend(start.map(|point| (point, Some(vm()), frame)));
+        }
+        points.extend([lane(Point::Written), lane(Point::Interrupt)]);
+        let done = run(&mut Assembler::default(), &points);
+        assert_eq!(done.len(), 3);
+        let at_one_go: Vec<bool> = done.iter().map(|journey| journey.at_one_go).collect();
+        assert_eq!(at_one_go, [false, false, true]);
+    }
+}

@@ -1,0 +1,28 @@
+//! Traces: what each stage of a frame's way takes, per VM.
+//!
+//! The pure parts stamp the moments ([`airlane_lane::stamp`]); each thread's [`Recorder`] adds the time-stamp counter
+//! and puts a record into a ring of its own; the [`Collector`] takes all rings out, in order; an [`Assembler`] makes
+//! whole ways of single records; a [`Breakdown`] says what the stages take, [`Chrome`] draws them.
+//!
+//! Switched off, nothing of this runs: a stamp is one load and one branch, and the collector's thread sleeps.
+
+mod assembler;
+mod breakdown;
+mod chrome;
+mod collector;
+mod journey;
+mod recorder;
+mod samples;
+mod stage;
+mod table;
+mod thread;
+
+pub use assembler::Assembler;
+pub use breakdown::{Breakdown, Row, Summary};
+pub use chrome::Chrome;
+pub use collector::{Collector, Recorders, Scale};
+pub use journey::{Journey, Way};
+pub use recorder::{Record, Recorder};
+pub use stage::{RECEIVE, Stage, TRANSMIT};
+pub use table::table;
+pub use thread::{Chunk, Tap, Tracer, Traces};
