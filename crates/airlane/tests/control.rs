@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use airlane::control::{Names, SOCKET, Server};
-use airlane::daemon::{Daemon, DaemonConfig, VmCard};
+use airlane::daemon::{Daemon, DaemonConfig, Tuning, VmCard};
 use airlane_air::{AirConfig, Position};
 use airlane_iwl::Model;
 use airlane_nic::AddressPolicy;
@@ -30,6 +30,7 @@ impl World {
             card_position: Position::default(),
             card_tx_power: Dbm(15.0),
             scan_cache: Micros(0),
+            tuning: Tuning::default(),
             run_dir: folder.path().to_owned(),
             capture: None,
             cards: vec![VmCard {

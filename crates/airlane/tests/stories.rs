@@ -27,6 +27,8 @@ mod aggregates;
 mod built_in;
 #[path = "stories/channels.rs"]
 mod channels;
+#[path = "stories/interrupts.rs"]
+mod interrupts;
 #[path = "stories/isolation.rs"]
 mod isolation;
 #[path = "stories/joining.rs"]

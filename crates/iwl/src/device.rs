@@ -125,6 +125,12 @@ impl Device {
     /// What the radio says. Written into the guest, or held until there is room; ignored when it is
     /// about the time before the last reset.
     pub fn event(&mut self, event: Event) {
+        self.accept(event);
+        self.deliver();
+    }
+
+    /// The same, of which more comes at once: what it leads to is written by [`Self::deliver`].
+    pub fn accept(&mut self, event: Event) {
         if matches!(event, Event::ResetDone) {
             return self.vmac.reset_done();
         }
@@ -147,7 +153,6 @@ impl Device {
             Event::MissedBeacons(missed) => self.send(notification::missed_beacons(&missed)),
             Event::ChannelSwitched(channel) => self.send(notification::channel_switched(channel)),
         }
-        self.deliver();
     }
 
     /// True, once, when an MSI message is due.
@@ -190,8 +195,9 @@ impl Device {
         }
     }
 
-    /// Writes what waits into the guest's receive buffers, and interrupts for it.
-    fn deliver(&mut self) {
+    /// Writes what waits into as few of the guest's receive buffers as it fits into, and interrupts once for
+    /// all of it.
+    pub fn deliver(&mut self) {
         let delivery = self.rx.deliver(&mut self.memory);
         self.counters.receive_buffers += delivery.buffers;
         self.counters.rx_frames += delivery.frames;

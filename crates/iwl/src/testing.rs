@@ -97,6 +97,15 @@ impl FakeDriver {
         self.card.device.event(event);
         self.handle_interrupts();
     }
+
+    /// Events of the radio that come at once.
+    pub fn events(&mut self, events: impl IntoIterator<Item = Event>) {
+        for event in events {
+            self.card.device.accept(event);
+        }
+        self.card.device.deliver();
+        self.handle_interrupts();
+    }
 }
 
 /// Does whatever it is asked, at once: every frame is acknowledged, every scan finds nothing.

@@ -162,3 +162,37 @@ fn nothing_is_received_before_the_microcode_runs() {
     driver.event(Event::Received(frame(100, RxCipher::Clear)));
     assert_eq!(driver.device().counters().stale_events, 1);
 }
+
+/// Has the card take so many frames at once.
+fn at_once(driver: &mut FakeDriver, frames: usize, length: usize) {
+    driver.events((0..frames).map(|_| Event::Received(frame(length, RxCipher::Clear))));
+}
+
+#[test]
+fn frames_that_come_at_once_share_buffers_and_one_interrupt() {
+    let mut driver = running();
+    let before = driver.device().counters();
+    at_once(&mut driver, 40, 200);
+    let after = driver.device().counters();
+    assert_eq!(driver.received().len(), 40);
+    assert_eq!(after.interrupts - before.interrupts, 1);
+    // RX_PHY takes 128 bytes, RX_MPDU of 200 bytes 256: ten frames to a buffer of 4,096 bytes.
+    assert_eq!(after.receive_buffers - before.receive_buffers, 4);
+}
+
+#[test]
+fn a_driver_that_masks_interrupts_finds_everything_when_it_looks_again() {
+    let mut driver = running();
+    driver.write(0x00c, 0);
+    let messages = driver.messages();
+    for _ in 0..3 {
+        at_once(&mut driver, 15, 200);
+    }
+    assert_eq!((driver.messages(), driver.received().len()), (messages, 0));
+    driver.write(0x00c, u32::MAX);
+    driver.handle_interrupts();
+    assert_eq!(
+        (driver.messages(), driver.received().len()),
+        (messages + 1, 45)
+    );
+}

@@ -5,6 +5,7 @@
 //! returns `true`; the producer's next push then calls the [`Wake`] once. So a busy lane costs no
 //! wake-ups at all (Crossbow's dynamic polling).
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -66,6 +67,20 @@ impl<T> Sender<T> {
             .map_err(|rtrb::PushError::Full(item)| item)?;
         self.wake_sleeper();
         Ok(())
+    }
+
+    /// Appends the oldest of `items`, `most` of them or as many as fit, and wakes the consumer once, when all
+    /// of them are there. Says how many.
+    pub fn append(&mut self, items: &mut VecDeque<T>, most: usize) -> usize {
+        let count = most.min(items.len()).min(self.free());
+        for item in items.drain(..count) {
+            // It fits: the consumer can only have made more room.
+            let _ = self.ring.push(item);
+        }
+        if count > 0 {
+            self.wake_sleeper();
+        }
+        count
     }
 
     /// How many items still fit.
@@ -159,6 +174,18 @@ mod tests {
         assert!(rx.announce_sleep());
         assert_eq!(tx.push(9), Ok(()));
         assert_eq!(rx.wakes(), 2);
+    }
+
+    #[test]
+    fn what_fits_is_appended_for_one_wake_up() {
+        let (mut tx, mut rx) = ring(3, Arc::new(NoWake));
+        assert!(rx.announce_sleep());
+        let mut items: VecDeque<u8> = (0..6).collect();
+        assert_eq!((tx.append(&mut items, 2), tx.append(&mut items, 4)), (2, 1));
+        assert_eq!(rx.wakes(), 1);
+        let all = [rx.pop(), rx.pop(), rx.pop(), rx.pop()];
+        assert_eq!(all, [Some(0), Some(1), Some(2), None]);
+        assert_eq!(items, [3, 4, 5]);
     }
 
     #[test]

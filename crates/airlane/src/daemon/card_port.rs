@@ -31,6 +31,9 @@ pub(super) const BAR_SIZE: u64 = 0x2000;
 /// which lies beyond 256 bytes where the capability is near their end.
 pub(super) const CONFIG_SIZE: u64 = 4096;
 
+/// Events that go into receive buffers together: fewer than the frames that a card lets wait for them.
+const DELIVERY: usize = 64;
+
 /// The card of one VM and its rings.
 pub struct CardPort {
     device: Device,
@@ -68,6 +71,20 @@ impl CardPort {
         if let Some(frame) = frame {
             self.device.stamps().own(point, frame);
         }
+    }
+
+    /// Takes the events of one delivery; true when there were any.
+    fn take_events(&mut self) -> bool {
+        let mut any = false;
+        for _ in 0..DELIVERY {
+            let Some(event) = self.from_radio.pop() else {
+                break;
+            };
+            self.stamp(Point::Returned, event.frame());
+            self.device.accept(event);
+            any = true;
+        }
+        any
     }
 
     /// The VMM is gone: the card forgets its memory and tells the radio.
@@ -147,9 +164,8 @@ impl PciDevice for CardPort {
     }
 
     fn poll(&mut self) {
-        while let Some(event) = self.from_radio.pop() {
-            self.stamp(Point::Returned, event.frame());
-            self.device.event(event);
+        while self.take_events() {
+            self.device.deliver();
         }
         while self.to_radio.free() > 0 {
             let Some(request) = self.device.next_request() else {

@@ -12,9 +12,11 @@ pub mod journal;
 mod listeners;
 mod names;
 mod neighbour;
+pub mod outlet;
 pub mod radio;
 mod radio_thread;
 mod status;
+mod tuning;
 mod unshared;
 
 use std::path::{Path, PathBuf};
@@ -46,6 +48,7 @@ pub use radio::Placed;
 use radio::Radio;
 use radio_thread::{Ask, HwsimEnds, LaneEnds, RadioThread};
 pub use status::{BuiltInStatus, RadioStatus, VmacStatus};
+pub use tuning::Tuning;
 pub use unshared::UnsharedCard;
 
 /// Requests, and events, that one lane's rings hold.
@@ -63,6 +66,8 @@ pub struct DaemonConfig {
     pub card_tx_power: Dbm,
     /// How old what answers a scan without a look may be; zero: the radio always looks.
     pub scan_cache: Micros,
+    /// How it is shared.
+    pub tuning: Tuning,
     /// Where its sockets go: a directory of its own.
     pub run_dir: PathBuf,
     /// The capture file, if one is wanted.
@@ -181,7 +186,7 @@ impl Daemon {
         for (index, _) in config.access_point_vms.iter().enumerate() {
             hwsim.push(daemon.start_hwsim(&config.run_dir, index, &radio_wake)?);
         }
-        let thread = RadioThread::new(radio, clock, lanes, hwsim, asked, wake);
+        let thread = RadioThread::new(radio, clock, lanes, hwsim, asked, wake, config.tuning);
         daemon.radio = Some(spawn("radio".to_owned(), move || thread.run())?);
         Ok(daemon)
     }

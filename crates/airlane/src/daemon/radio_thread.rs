@@ -2,7 +2,6 @@
 //! the pure [`Radio`] up to the present, hands out what came of it, and sleeps until something is
 //! due or somebody wakes it.
 
-use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver as Control, SyncSender};
 
 use airlane_air::Position;
@@ -15,8 +14,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::clock::Clock;
 use super::journal::Notice;
 use super::listeners::Listeners;
+use super::outlet::Outlet;
 use super::radio::{Placed, Radio};
 use super::status::RadioStatus;
+use super::tuning::Tuning;
 
 /// What other threads may ask of the radio.
 pub enum Ask {
@@ -66,13 +67,15 @@ pub struct RadioThread {
     hwsim_ring_full: u64,
     listeners: Listeners,
     due: Option<Micros>,
+    /// When the first of the events that lanes wait for must go.
+    held_until: Option<Micros>,
     stopped: bool,
 }
 
 struct Lane {
     ends: LaneEnds,
-    /// Answers that found the ring full; a lane that hangs delays only itself.
-    overflow: VecDeque<Event>,
+    /// What may not go yet, and answers that found the ring full; a lane that hangs delays only itself.
+    outlet: Outlet,
     dropped: u64,
 }
 
@@ -85,10 +88,11 @@ impl RadioThread {
         hwsim: Vec<HwsimEnds>,
         asks: Control<Ask>,
         wake: EventFd,
+        tuning: Tuning,
     ) -> Self {
         let lane = |ends| Lane {
             ends,
-            overflow: VecDeque::new(),
+            outlet: Outlet::new(tuning.interrupts),
             dropped: 0,
         };
         Self {
@@ -102,6 +106,7 @@ impl RadioThread {
             hwsim_ring_full: 0,
             listeners: Listeners::default(),
             due: None,
+            held_until: None,
             stopped: false,
         }
     }
@@ -117,7 +122,7 @@ impl RadioThread {
             self.note_lag(now);
             let took = self.take(now);
             self.due = self.radio.step(now);
-            self.hand_out();
+            self.hand_out(now);
             self.answer_asks();
             if !took && !self.stopped && self.may_sleep() {
                 self.sleep();
@@ -139,6 +144,7 @@ impl RadioThread {
                 let Some(request) = lane.ends.requests.pop() else {
                     break;
                 };
+                lane.outlet.request(&request);
                 self.radio.request(now, lane.ends.vm, request);
                 took = true;
             }
@@ -155,15 +161,14 @@ impl RadioThread {
         took
     }
 
-    fn hand_out(&mut self) {
-        for lane in &mut self.lanes {
-            lane.retry();
-        }
+    fn hand_out(&mut self, now: Micros) {
         while let Some((vm, event)) = self.radio.next_for_vm() {
             if let Some(lane) = self.lanes.get_mut(vm.index()) {
-                lane.give(event);
+                lane.give(now, event);
             }
         }
+        let holds = self.lanes.iter_mut().filter_map(|lane| lane.let_go(now));
+        self.held_until = holds.min();
         while let Some((port, message)) = self.radio.next_for_hwsim() {
             if let Some(ends) = self.hwsim.get_mut(port) {
                 // A full ring means an access-point VM that does not run: it misses the frame.
@@ -197,9 +202,10 @@ impl RadioThread {
     }
 
     fn sleep(&mut self) {
-        let overflow = self.lanes.iter().any(|lane| !lane.overflow.is_empty());
-        let timeout = match self.due {
-            _ if overflow => Some(std::time::Duration::from_millis(1)),
+        let stuck = self.lanes.iter().any(|lane| lane.outlet.is_stuck());
+        let due = self.due.into_iter().chain(self.held_until).min();
+        let timeout = match due {
+            _ if stuck => Some(std::time::Duration::from_millis(1)),
             Some(due) => Some(self.clock.until(due)),
             None => None,
         };
@@ -227,25 +233,20 @@ impl RadioThread {
 }
 
 impl Lane {
-    fn retry(&mut self) {
-        while let Some(event) = self.overflow.pop_front() {
-            if let Err(event) = self.ends.events.push(event) {
-                self.overflow.push_front(event);
-                break;
-            }
-        }
-    }
-
-    fn give(&mut self, event: Event) {
+    fn give(&mut self, now: Micros, event: Event) {
+        let room = self.ends.events.free().saturating_sub(self.outlet.len());
         let optional = matches!(event, Event::Received(_));
-        if optional && self.ends.events.free() <= RESERVED_FOR_ANSWERS {
+        if optional && room <= RESERVED_FOR_ANSWERS {
             self.dropped += 1;
             return;
         }
-        if !self.overflow.is_empty() {
-            self.overflow.push_back(event);
-        } else if let Err(event) = self.ends.events.push(event) {
-            self.overflow.push_back(event);
-        }
+        self.outlet.event(now, event);
+    }
+
+    /// Hands over what may go; says when to come back for the rest.
+    fn let_go(&mut self, now: Micros) -> Option<Micros> {
+        let due = self.outlet.settle(now);
+        self.outlet.release(&mut self.ends.events);
+        due
     }
 }

@@ -67,6 +67,7 @@ impl Cards {
             card_position: position(scenario.card.position),
             card_tx_power: TX_POWER,
             scan_cache: Micros((scenario.card.scan_cache * 1e6) as u64),
+            tuning: scenario.card.tuning,
             run_dir: folder.to_owned(),
             capture: Some(capture),
             cards: scenario.vms.iter().map(card).collect(),

@@ -6,6 +6,7 @@ use super::{Position, Subnet};
 use airlane_wlan::{Band, Channel, MacAddr};
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
+use std::str::FromStr;
 use std::time::Duration;
 use toml::Spanned;
 
@@ -143,6 +144,21 @@ pub fn position(source: Source, value: &Spanned<Vec<f64>>) -> Result<Position> {
             "write metres east and north, as in [5, 0]",
         )
     })
+}
+
+/// What is written as one of `forms`, else the default.
+pub fn parsed<T>(source: Source, value: Option<&Spanned<String>>, forms: &str) -> Result<T>
+where
+    T: Default + FromStr<Err: Display>,
+{
+    let Some(value) = value else {
+        return Ok(T::default());
+    };
+    let error = |error: T::Err| {
+        let help = format!("write one of: {forms}");
+        source.error(&value.span(), error.to_string(), help)
+    };
+    value.get_ref().parse().map_err(error)
 }
 
 /// A number within `range`, or `default` when not written.

@@ -17,6 +17,7 @@ mod tests;
 mod validate;
 mod width;
 
+use crate::daemon::Tuning;
 use airlane_iwl::Model;
 use airlane_wlan::{Channel, MacAddr, Width};
 use std::collections::BTreeMap;
@@ -91,6 +92,8 @@ pub struct Card {
     pub position: Position,
     /// For how many seconds what a scan has heard answers the next one; 0: never.
     pub scan_cache: f64,
+    /// How it is shared.
+    pub tuning: Tuning,
 }
 
 /// A place, in metres east, north and up.

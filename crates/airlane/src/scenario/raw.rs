@@ -51,6 +51,7 @@ pub struct Card {
     pub mac: Option<Spanned<String>>,
     pub position: Option<Spanned<Vec<f64>>>,
     pub scan_cache: Option<Spanned<f64>>,
+    pub interrupts: Option<Spanned<String>>,
 }
 
 /// `[[access_point]]`

@@ -422,6 +422,16 @@ fn a_model_that_is_not_built_is_refused() {
 }
 
 #[test]
+fn an_unknown_interrupt_coalescing_is_refused() {
+    refused(
+        "position = [0, 1]",
+        "interrupts = \"count:0\"",
+        "no interrupt coalescing `count:0`",
+        "time:500us",
+    );
+}
+
+#[test]
 fn a_vm_has_the_card_it_names_else_everybodys() {
     let written = VALID
         .replacen("name = \"it\"", "name = \"it\"\ncard = \"6205\"", 1)

@@ -5,8 +5,9 @@ use super::{
     ACCESS_POINT_VM, AccessPoint, Air, Card, MAX_ACCESS_POINTS, Position, RunSettings, Scenario,
     Vm, address, checks, fields, kind, network, raw, security, width,
 };
+use crate::daemon::Tuning;
 use airlane_iwl::Model;
-use airlane_lane::MAX_VMS;
+use airlane_lane::{Coalescing, MAX_VMS};
 use airlane_nic::MAX_WEIGHT;
 use airlane_wlan::MacAddr;
 use std::ops::Range;
@@ -108,6 +109,14 @@ fn card(source: Source, raw: &raw::Card) -> Result<Card> {
             0.0..=60.0,
             5.0,
         )?,
+        tuning: tuning(source, raw)?,
+    })
+}
+
+fn tuning(source: Source, raw: &raw::Card) -> Result<Tuning> {
+    let interrupts = raw.interrupts.as_ref();
+    Ok(Tuning {
+        interrupts: fields::parsed(source, interrupts, Coalescing::FORMS)?,
     })
 }
 

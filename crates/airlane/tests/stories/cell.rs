@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use airlane::daemon::radio::Radio;
-use airlane::daemon::{AccessPoints, BuiltIn};
+use airlane::daemon::{AccessPoints, BuiltIn, Tuning};
 use airlane_air::{AirConfig, Position, RadioConfig};
 use airlane_ap::Config;
 use airlane_ap::gateway::Network;
@@ -63,7 +63,7 @@ impl Cell {
         }
         Self {
             guests: Vec::new(),
-            world: Arc::new(Mutex::new(World::new(radio))),
+            world: Arc::new(Mutex::new(World::new(radio, Tuning::default()))),
             names,
         }
     }
@@ -145,9 +145,7 @@ impl Cell {
         self.world().step();
         for guest in &mut self.guests {
             let events = lock(&self.world).take_for_vm(guest.id);
-            for event in events {
-                guest.driver.event(event);
-            }
+            guest.driver.events(events);
             guest.step(now);
             guest.driver.run();
             guest.step(now);

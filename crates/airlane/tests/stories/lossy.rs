@@ -1,5 +1,6 @@
 //! A link so long that frames are lost.
 
+use airlane::daemon::Tuning;
 use airlane_air::PathLoss;
 use airlane_wlan::{Micros, OfdmRate, Rate};
 
@@ -16,6 +17,7 @@ fn far_and_near() -> Story {
         path_loss: PathLoss::LogDistance { exponent: 3.0 },
         access_points: vec![(36, FAR), (36, 2.0)],
         vms: 2,
+        tuning: Tuning::default(),
     });
     story.aps[0].rates = vec![(Rate::Ofdm(OfdmRate::M54), 5)];
     story.join(&[(0, 0), (1, 1)]);

@@ -1,6 +1,6 @@
 //! The card is carried about, and access points are: signals follow, and what is far is not heard.
 
-use airlane::daemon::Placed;
+use airlane::daemon::{Placed, Tuning};
 use airlane_air::{PathLoss, Position};
 use airlane_wlan::Micros;
 
@@ -14,6 +14,7 @@ fn near_and_far() -> Story {
         path_loss: PathLoss::LogDistance { exponent: 3.0 },
         access_points: vec![(36, 4.0), (36, 40.0)],
         vms: 1,
+        tuning: Tuning::default(),
     })
 }
 

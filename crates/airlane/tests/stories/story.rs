@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use airlane::daemon::radio::Radio;
-use airlane::daemon::{AccessPoints, Site};
+use airlane::daemon::{AccessPoints, Site, Tuning};
 use airlane_air::{AirConfig, PathLoss, Position, RadioConfig};
 use airlane_nic::VmCounters;
 use airlane_wlan::frame::subtype;
@@ -31,6 +31,20 @@ pub struct Plan {
     /// Each access point's channel, and its distance from the card in metres.
     pub access_points: Vec<(u16, f32)>,
     pub vms: usize,
+    pub tuning: Tuning,
+}
+
+impl Plan {
+    /// An ideal medium: access points on these channels, this many VMs.
+    fn ideal(seed: u64, channels: &[u16], vms: usize) -> Self {
+        Self {
+            seed,
+            path_loss: PathLoss::Ideal { loss_db: 65.0 },
+            access_points: channels.iter().map(|&channel| (channel, 1.0)).collect(),
+            vms,
+            tuning: Tuning::default(),
+        }
+    }
 }
 
 /// Everything.
@@ -45,11 +59,14 @@ pub struct Story {
 impl Story {
     /// An ideal medium: access points on these channels, this many VMs whose cards are off.
     pub fn new(seed: u64, channels: &[u16], vms: usize) -> Self {
+        Self::of(Plan::ideal(seed, channels, vms))
+    }
+
+    /// The same with another tuning.
+    pub fn tuned(tuning: Tuning, seed: u64, channels: &[u16], vms: usize) -> Self {
         Self::of(Plan {
-            seed,
-            path_loss: PathLoss::Ideal { loss_db: 65.0 },
-            access_points: channels.iter().map(|&channel| (channel, 1.0)).collect(),
-            vms,
+            tuning,
+            ..Plan::ideal(seed, channels, vms)
         })
     }
 
@@ -75,7 +92,7 @@ impl Story {
             vms: (0..plan.vms).map(Vm::new).collect(),
             aps: Vec::new(),
             asked: 0,
-            world: Arc::new(Mutex::new(World::new(radio))),
+            world: Arc::new(Mutex::new(World::new(radio, plan.tuning))),
         };
         for (port, &(number, _)) in plan.access_points.iter().enumerate() {
             story.aps.push(AccessPoint::new(port, channel(number)));
@@ -177,9 +194,7 @@ impl Story {
         }
         for vm in &mut self.vms {
             let events = lock(&self.world).take_for_vm(vm.id);
-            for event in events {
-                vm.driver.event(event);
-            }
+            vm.driver.events(events);
             vm.step(now);
             vm.driver.run();
             vm.step(now);

@@ -4,8 +4,12 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
+use airlane::daemon::Tuning;
+use airlane::daemon::outlet::Outlet;
 use airlane::daemon::radio::Radio;
+use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
 use airlane_lane::{MAX_VMS, VmId};
 use airlane_vmm::{FromHwsim, ToHwsim};
 use airlane_wlan::{Dbm, Event, Micros, Request};
@@ -33,12 +37,27 @@ pub struct World {
     pub activity: u64,
     /// How strongly each VM has heard its last frame.
     pub signals: [Option<Dbm>; MAX_VMS],
-    for_vms: [VecDeque<Event>; MAX_VMS],
+    lanes: [Lane; MAX_VMS],
     for_access_points: VecDeque<(usize, ToHwsim)>,
 }
 
+/// The way from the radio to a VM's card.
+struct Lane {
+    outlet: Outlet,
+    events: Sender<Event>,
+    card: Receiver<Event>,
+}
+
 impl World {
-    pub fn new(radio: Radio) -> Self {
+    pub fn new(radio: Radio, tuning: Tuning) -> Self {
+        let lane = |_| {
+            let (events, card) = ring(1_024, Arc::new(NoWake));
+            Lane {
+                outlet: Outlet::new(tuning.interrupts),
+                events,
+                card,
+            }
+        };
         Self {
             radio,
             now: Micros(0),
@@ -47,7 +66,7 @@ impl World {
             forgetful: false,
             activity: 0,
             signals: [None; MAX_VMS],
-            for_vms: Default::default(),
+            lanes: std::array::from_fn(lane),
             for_access_points: VecDeque::new(),
         }
     }
@@ -55,6 +74,7 @@ impl World {
     /// A VM asks; what it is told by then.
     pub fn ask(&mut self, vm: VmId, request: Request) -> Vec<Event> {
         self.activity += 1;
+        self.lanes[vm.index()].outlet.request(&request);
         self.radio.request(self.now, vm, request);
         self.step();
         self.take_for_vm(vm)
@@ -83,8 +103,9 @@ impl World {
                 _ => &[],
             };
             self.note(Whom::Vm(vm.index()), &event, bytes);
-            self.for_vms[vm.index()].push_back(event);
+            self.lanes[vm.index()].outlet.event(self.now, event);
         }
+        self.let_go();
         while let Some((port, message)) = self.radio.next_for_hwsim() {
             let bytes: &[u8] = match &message {
                 ToHwsim::Receive { frame, .. } => frame,
@@ -92,6 +113,15 @@ impl World {
             };
             self.note(Whom::AccessPoint(port), &message, bytes);
             self.for_access_points.push_back((port, message));
+        }
+    }
+
+    /// Hands over what need not wait.
+    fn let_go(&mut self) {
+        for lane in &mut self.lanes {
+            let due = lane.outlet.settle(self.now);
+            lane.outlet.release(&mut lane.events);
+            self.wake = self.wake.into_iter().chain(due).min();
         }
     }
 
@@ -108,7 +138,8 @@ impl World {
 
     /// What a VM is to be told.
     pub fn take_for_vm(&mut self, vm: VmId) -> Vec<Event> {
-        self.for_vms[vm.index()].drain(..).collect()
+        let card = &mut self.lanes[vm.index()].card;
+        std::iter::from_fn(|| card.pop()).collect()
     }
 
     /// What the access points are to be told.
