@@ -152,6 +152,16 @@ impl Host {
         self.to_vms.pop_front()
     }
 
+    /// All events for VMs so far.
+    pub fn events(&mut self) -> impl Iterator<Item = (VmId, Event)> {
+        self.to_vms.drain(..)
+    }
+
+    /// True while received frames may be of use to the scans of others: it is to see them.
+    pub fn listens(&self) -> bool {
+        self.scans.visiting.is_some()
+    }
+
     /// Ends overdue scans; says when to look again.
     pub fn step(&mut self, now: Micros) -> Option<Micros> {
         self.end_overdue(now)

@@ -48,7 +48,7 @@ pub use radio::Placed;
 use radio::Radio;
 use radio_thread::{Ask, HwsimEnds, LaneEnds, RadioThread};
 pub use status::{BuiltInStatus, RadioStatus, VmacStatus};
-pub use tuning::Tuning;
+pub use tuning::{DataPath, Tuning};
 pub use unshared::UnsharedCard;
 
 /// Requests, and events, that one lane's rings hold.
@@ -161,6 +161,7 @@ impl Daemon {
             scan_cache: config.scan_cache,
             ..HostConfig::default()
         });
+        radio.set_data_path(config.tuning.data_path);
         for (vm, card) in VmId::all().zip(&config.cards) {
             radio.assign(vm, card.address, card.address_policy);
             radio.set_weight(vm, card.weight);

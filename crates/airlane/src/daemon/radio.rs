@@ -10,12 +10,13 @@ use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_vmm::{FromHwsim, ToHwsim};
 use airlane_wlan::frame::Header;
-use airlane_wlan::{Event, MacAddr, Micros, Request};
+use airlane_wlan::{Command, Event, MacAddr, Micros, Request};
 
 use super::access_points::AccessPoints;
 use super::built_in::{BuiltIn, BuiltIns};
 use super::journal::Journal;
 use super::neighbour::{Neighbour, hand_to_neighbours, step_neighbours};
+use super::tuning::DataPath;
 
 /// A radio that can be put elsewhere while it is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct Radio {
     built_ins: BuiltIns,
     neighbours: Vec<Box<dyn Neighbour>>,
     journal: Journal,
+    data_path: DataPath,
+    for_vms: VecDeque<(VmId, Event)>,
     /// When the last step was.
     now: Micros,
     to_hwsim: VecDeque<(usize, ToHwsim)>,
@@ -60,6 +63,8 @@ impl Radio {
             built_ins: BuiltIns::default(),
             neighbours: Vec::new(),
             journal: Journal::default(),
+            data_path: DataPath::default(),
+            for_vms: VecDeque::new(),
             now: Micros(0),
             to_hwsim: VecDeque::new(),
         }
@@ -91,13 +96,26 @@ impl Radio {
         self.host = Host::new(config);
     }
 
+    /// Chooses which way frames go; before any VM asks for anything.
+    pub fn set_data_path(&mut self, data_path: DataPath) {
+        self.data_path = data_path;
+    }
+
     /// A VM asks for something.
     pub fn request(&mut self, now: Micros, vm: VmId, request: Request) {
         let frame = request.frame();
         self.stamp(Point::Taken, vm, frame);
         self.journal.request(now, vm, &request.command);
-        self.host.request(now, vm, request);
-        self.stamp(Point::Classified, vm, frame);
+        let is_frame = matches!(request.command, Command::Transmit(_));
+        if is_frame && self.data_path == DataPath::Passthrough {
+            // What the VM asked for before goes before: a station, a key.
+            self.pass_to_nic(now);
+            self.stamp(Point::Classified, vm, frame);
+            self.nic.request(now, vm, request, &mut self.air);
+        } else {
+            self.host.request(now, vm, request);
+            self.stamp(Point::Classified, vm, frame);
+        }
     }
 
     /// Its thread's stamps.
@@ -124,25 +142,55 @@ impl Radio {
         self.now = now;
         loop {
             let mut wake = self.host.step(now);
-            let mut moved = false;
-            while let Some((vm, request)) = self.host.next_for_nic() {
-                self.nic.request(now, vm, request, &mut self.air);
-                moved = true;
-            }
+            let mut moved = self.pass_to_nic(now);
             wake = earliest(wake, self.nic.step(now, &mut self.air));
             wake = earliest(wake, self.built_ins.step(now, &mut self.air));
             let neighbours = step_neighbours(&mut self.neighbours, now, &mut self.air);
             wake = earliest(wake, neighbours);
             wake = earliest(wake, self.air.step(now));
             moved |= self.hand_out_air_events(now);
-            while let Some((vm, event)) = self.nic.next_event() {
-                self.host.event(now, vm, event);
-                moved = true;
-            }
+            moved |= self.pass_to_vms(now);
             if !moved {
                 return wake;
             }
         }
+    }
+
+    /// What the host driver asks of the NIC.
+    fn pass_to_nic(&mut self, now: Micros) -> bool {
+        let mut any = false;
+        while let Some((vm, request)) = self.host.next_for_nic() {
+            self.nic.request(now, vm, request, &mut self.air);
+            any = true;
+        }
+        any
+    }
+
+    /// What the NIC and the host driver tell the VMs: in the order in which they say it.
+    fn pass_to_vms(&mut self, now: Micros) -> bool {
+        self.for_vms.extend(self.host.events());
+        let mut any = false;
+        while let Some((vm, event)) = self.nic.next_event() {
+            any = true;
+            if self.passes_host(&event) {
+                self.for_vms.push_back((vm, event));
+            } else {
+                self.host.event(now, vm, event);
+                self.for_vms.extend(self.host.events());
+            }
+        }
+        any
+    }
+
+    /// What goes to its VM without the host driver: frames, unless they may be of use to others' scans,
+    /// and reports of frames.
+    fn passes_host(&self, event: &Event) -> bool {
+        let data = match event {
+            Event::Transmitted(..) => true,
+            Event::Received(_) => !self.host.listens(),
+            _ => false,
+        };
+        data && self.data_path == DataPath::Passthrough
     }
 
     fn hand_out_air_events(&mut self, now: Micros) -> bool {
@@ -175,7 +223,7 @@ impl Radio {
 
     /// The next event for a VM.
     pub fn next_for_vm(&mut self) -> Option<(VmId, Event)> {
-        let (vm, event) = self.host.next_for_vm()?;
+        let (vm, event) = self.for_vms.pop_front()?;
         self.journal.event(self.now, vm, &event);
         self.stamp(Point::Handed, vm, event.frame());
         Some((vm, event))

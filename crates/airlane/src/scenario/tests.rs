@@ -432,6 +432,16 @@ fn an_unknown_interrupt_coalescing_is_refused() {
 }
 
 #[test]
+fn an_unknown_data_path_is_refused() {
+    refused(
+        "position = [0, 1]",
+        "data_path = \"direct\"",
+        "no data path `direct`",
+        "passthrough",
+    );
+}
+
+#[test]
 fn a_vm_has_the_card_it_names_else_everybodys() {
     let written = VALID
         .replacen("name = \"it\"", "name = \"it\"\ncard = \"6205\"", 1)

@@ -5,7 +5,7 @@ use super::{
     ACCESS_POINT_VM, AccessPoint, Air, Card, MAX_ACCESS_POINTS, Position, RunSettings, Scenario,
     Vm, address, checks, fields, kind, network, raw, security, width,
 };
-use crate::daemon::Tuning;
+use crate::daemon::{DataPath, Tuning};
 use airlane_iwl::Model;
 use airlane_lane::{Coalescing, MAX_VMS};
 use airlane_nic::MAX_WEIGHT;
@@ -114,9 +114,10 @@ fn card(source: Source, raw: &raw::Card) -> Result<Card> {
 }
 
 fn tuning(source: Source, raw: &raw::Card) -> Result<Tuning> {
-    let interrupts = raw.interrupts.as_ref();
+    let (interrupts, data_path) = (raw.interrupts.as_ref(), raw.data_path.as_ref());
     Ok(Tuning {
         interrupts: fields::parsed(source, interrupts, Coalescing::FORMS)?,
+        data_path: fields::parsed(source, data_path, DataPath::FORMS)?,
     })
 }
 

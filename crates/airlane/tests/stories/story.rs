@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use airlane::daemon::radio::Radio;
-use airlane::daemon::{AccessPoints, Site, Tuning};
+use airlane::daemon::{AccessPoints, DataPath, Site, Tuning};
 use airlane_air::{AirConfig, PathLoss, Position, RadioConfig};
 use airlane_nic::VmCounters;
 use airlane_wlan::frame::subtype;
@@ -22,6 +22,17 @@ const TURNS: usize = 100_000;
 /// A channel of the 5 GHz band.
 pub fn channel(number: u16) -> Channel {
     Channel::new(Band::Ghz5, number).expect("a channel")
+}
+
+/// Tells a story once for each way that frames may go between card and NIC.
+pub fn on_both_paths(tell: impl Fn(Tuning)) {
+    for data_path in DataPath::ALL {
+        println!("{data_path}");
+        tell(Tuning {
+            data_path,
+            ..Tuning::default()
+        });
+    }
 }
 
 /// Where what stands.
