@@ -5,6 +5,7 @@ mod capture;
 mod events;
 mod extcap;
 mod show;
+mod trace;
 
 use crate::run::{self, Options, Stream};
 use crate::scenario::Scenario;
@@ -29,6 +30,7 @@ Examples:
   airlane events --json | jq .event              What happens to them
   airlane capture | wireshark -k -i -            What is on the air, live
   airlane capture --vm it -w it.pcapng           Only one VM's frames, into a file
+  airlane trace --vm it --frames 1000            What each stage of its frames' way takes
 
 A run writes report.json, air.pcapng and one console log per VM into its output folder.
 Exit codes: 0 all well; 1 a check failed or a VM did not come up; 2 bad input, nothing started;
@@ -62,6 +64,9 @@ enum Command {
     /// Captures what is on the air of a run: pcapng with radiotap headers
     #[command(after_help = EXTCAP)]
     Capture(capture::Arguments),
+    /// Shows what each stage of a frame's way takes, of a run that goes on
+    #[command(after_help = trace::EXAMPLES)]
+    Trace(trace::Arguments),
     /// Looks whether everything is there that a run needs
     Doctor {
         /// The findings as JSON on standard output
@@ -86,6 +91,9 @@ struct RunArguments {
     /// Keep everything up after the checks, until Ctrl-C
     #[arg(long)]
     hold: bool,
+    /// Record when each frame passes each stage of its way, as Chrome trace events, for Perfetto
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
 }
 
 /// The program.
@@ -101,6 +109,7 @@ pub fn main() -> ExitCode {
         Command::Show(arguments) => done(show::show(&arguments)),
         Command::Events(arguments) => done(events::events(&arguments)),
         Command::Capture(arguments) => done(capture::capture(&arguments)),
+        Command::Trace(arguments) => done(trace::trace(&arguments)),
         Command::Doctor { json } => doctor(json),
     }
 }
@@ -171,6 +180,7 @@ fn run(arguments: &RunArguments) -> ExitCode {
             Stream::Out
         },
         hold: arguments.hold,
+        trace: arguments.trace.clone(),
     };
     match run::run(&scenario, &setup, &options) {
         Ok(ended) => conclude(&ended, arguments.json, &options),
@@ -184,6 +194,9 @@ fn conclude(ended: &Ended, json: bool, options: &Options) -> ExitCode {
     if json {
         print(&serde_json::to_string_pretty(report).unwrap_or_default());
     } else {
+        if let Some(figures) = &ended.trace {
+            print(&figures.text(&std::io::stdout()));
+        }
         let passed = report.checks.iter().filter(|check| check.passed).count();
         let (word, all) = (
             if report.passed { "passed" } else { "FAILED" },

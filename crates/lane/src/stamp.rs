@@ -91,6 +91,36 @@ impl Point {
         Self::Written,
         Self::Interrupt,
     ];
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Doorbell => "doorbell",
+            Self::Fetch => "fetch",
+            Self::Translate => "translate",
+            Self::Translated => "translated",
+            Self::Queued => "queued",
+            Self::Taken => "taken",
+            Self::Classified => "classified",
+            Self::Pick => "pick",
+            Self::Dispatched => "dispatched",
+            Self::Encrypt => "encrypt",
+            Self::Encrypted => "encrypted",
+            Self::OnAir => "on-air",
+            Self::Landed => "landed",
+            Self::Reported => "reported",
+            Self::Heard => "heard",
+            Self::Decrypt => "decrypt",
+            Self::Decrypted => "decrypted",
+            Self::Delivered => "delivered",
+            Self::Handed => "handed",
+            Self::Returned => "returned",
+            Self::Answered => "answered",
+            Self::Written => "written",
+            Self::Interrupt => "interrupt",
+        }
+    }
 }
 
 /// A frame under way, among those of its VM.
@@ -111,6 +141,11 @@ impl FrameId {
     /// A received frame, by where its bytes lie: no other lies there until it is delivered.
     pub fn received(bytes: &[u8]) -> Self {
         Self(Self::RECEIVED | (bytes.as_ptr().addr() >> 4) as u32 & !(Self::RECEIVED | 1))
+    }
+
+    /// The frame of this number.
+    pub const fn from_number(number: u32) -> Self {
+        Self(number)
     }
 
     /// True for a frame that the VM has received.

@@ -6,9 +6,11 @@
 mod answer;
 pub mod client;
 mod server;
+mod trace;
 
 pub use answer::{Event, Names, Radio, Show, Vm, by_channel};
 pub use server::Server;
+pub use trace::{Telling, TraceLine, TracedFrame};
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,11 @@ pub enum Request {
     /// What is on the air: pcapng with radiotap headers, until the run ends.
     Capture {
         /// Only frames that carry this VM's address.
+        vm: Option<String>,
+    },
+    /// When each frame passes each stage of its way: a [`TraceLine`] per line, until the run ends.
+    Trace {
+        /// Only this VM's frames.
         vm: Option<String>,
     },
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
-use super::{Head, Names, Request};
+use super::{Head, Names, Request, Telling, TraceLine};
 use crate::daemon::Handle;
 
 /// Clients at a time.
@@ -123,7 +123,7 @@ fn read(stream: &UnixStream) -> Result<Request> {
 }
 
 fn check(request: Request, names: &Names) -> Result<Request> {
-    if let Request::Capture { vm: Some(vm) } = &request
+    if let Request::Capture { vm: Some(vm) } | Request::Trace { vm: Some(vm) } = &request
         && names.address(vm).is_none()
     {
         let known = names.vm_names().join(", ");
@@ -148,7 +148,28 @@ impl Answers {
                 self.handle.capture(address)?.write_to(stream)?;
                 Ok(())
             }
+            Request::Trace { vm } => self.trace(stream, vm),
         }
+    }
+
+    fn trace(&self, mut stream: &UnixStream, vm: Option<String>) -> Result<()> {
+        let traces = self.handle.trace()?;
+        line(stream, &TraceLine::TicksPerUs(traces.scale.ticks_per_us))?;
+        let mut telling = Telling::new(self.names.vm_names(), vm, traces.origin);
+        while !gone(stream) {
+            let chunk = match traces.next(SO_FAR) {
+                Ok(chunk) => chunk,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            let mut text = Vec::new();
+            for told in telling.lines(&chunk) {
+                serde_json::to_writer(&mut text, &told)?;
+                text.push(b'\n');
+            }
+            stream.write_all(&text)?;
+        }
+        Ok(())
     }
 
     fn events(&self, stream: &UnixStream, follow: bool) -> Result<()> {

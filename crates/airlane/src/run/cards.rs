@@ -8,6 +8,7 @@ use crate::daemon::journal::Notice;
 use crate::daemon::{BuiltIn, Daemon, DaemonConfig, DaemonStatus, Placed, Site, VmCard};
 use crate::guest::state::View;
 use crate::scenario::{self, ACCESS_POINT_VM, ApKind, Scenario, Uplink};
+use crate::trace::{Figures, TraceFile};
 use airlane_air::{AirConfig, PathLoss, Position};
 use airlane_ap::Config;
 use airlane_ap::gateway::Network;
@@ -26,7 +27,7 @@ const TX_POWER: Dbm = Dbm(15.0);
 const BEACONS_APART: u64 = 7_000;
 
 /// The daemon of one run.
-pub struct Cards(Daemon);
+pub struct Cards(Daemon, Option<TraceFile>);
 
 /// One VM's virtual MAC.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,7 +80,9 @@ impl Cards {
                 .collect(),
             built_ins: built_ins(scenario),
         });
-        daemon.map(Self).context("cannot serve the cards")
+        daemon
+            .map(|daemon| Self(daemon, None))
+            .context("cannot serve the cards")
     }
 
     /// Where VM `index` attaches its card.
@@ -100,6 +103,18 @@ impl Cards {
     pub fn control(&self, scenario: &Scenario, folder: &Path) -> Result<Server> {
         let handle = Arc::clone(self.0.handle());
         Server::start(&folder.join(SOCKET), handle, names(scenario))
+    }
+
+    /// Records the ways of all frames from now on.
+    pub fn trace(&mut self, scenario: &Scenario, file: &Path) -> Result<()> {
+        let (names, traces) = (names(scenario), self.0.handle().trace()?);
+        self.1 = Some(TraceFile::start(
+            file,
+            &names.run,
+            &names.vm_names(),
+            traces,
+        )?);
+        Ok(())
     }
 
     /// Puts the card, and with it all VMs, elsewhere.
@@ -124,9 +139,11 @@ impl Cards {
         Ok(counters(self.0.status()?, scenario))
     }
 
-    /// Ends the daemon; its last counters, by the names of `scenario`.
-    pub fn stop(self, scenario: &Scenario) -> Result<Counters> {
-        Ok(counters(self.0.stop()?, scenario))
+    /// Ends the daemon; its last counters, by the names of `scenario`, and what was traced.
+    pub fn stop(self, scenario: &Scenario) -> Result<(Counters, Option<Figures>)> {
+        let counters = counters(self.0.stop()?, scenario);
+        let traced = self.1.map(TraceFile::finish).transpose()?;
+        Ok((counters, traced))
     }
 }
 

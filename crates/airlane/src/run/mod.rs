@@ -24,6 +24,7 @@ use crate::guest::qemu::{self, Device};
 use crate::guest::{config, state::View};
 use crate::scenario::{ACCESS_POINT_VM, Eap, EapMethod, Scenario, Vm};
 use crate::setup::Setup;
+use crate::trace::Figures;
 use anyhow::{Context, Result};
 use cards::Cards;
 use checks::Findings;
@@ -51,6 +52,8 @@ pub struct Options {
     pub stream: Stream,
     /// Keep all up after the checks until Ctrl-C.
     pub hold: bool,
+    /// Where the ways of all frames are written.
+    pub trace: Option<PathBuf>,
 }
 
 /// How a run has ended.
@@ -59,6 +62,8 @@ pub struct Ended {
     pub report: Report,
     /// Why it ended before its last check.
     pub stop: Option<Stop>,
+    /// What the stages of the frames' ways took, where that was recorded.
+    pub trace: Option<Figures>,
 }
 
 /// Runs `scenario`. An error here is one before anything was started.
@@ -69,14 +74,14 @@ pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ende
     let _signals = SignalWatch::start(session.sender.clone())?;
     let mut findings = Findings::new(scenario.vms.len());
     let began = Instant::now();
-    let result = go(&mut session, &mut findings, kernel, options.hold);
+    let result = go(&mut session, &mut findings, kernel, options);
     let seconds = began.elapsed().as_secs_f64();
     let stop = result.err();
     checks::consoles(&mut session, &mut findings, stop.is_none());
     if stop.is_some() {
         findings.add_missing(scenario);
     }
-    let (views, counters) = take_down(session)?;
+    let (views, counters, trace) = take_down(session)?;
     let report = Report {
         scenario: scenario.name.clone(),
         passed: stop.is_none() && findings.passed(),
@@ -87,7 +92,11 @@ pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ende
         counters,
     };
     write(&output, &report)?;
-    Ok(Ended { report, stop })
+    Ok(Ended {
+        report,
+        stop,
+        trace,
+    })
 }
 
 /// An error when a kernel that is asked for is not there.
@@ -133,10 +142,13 @@ fn go(
     session: &mut Session,
     findings: &mut Findings,
     kernel: Option<&str>,
-    hold: bool,
+    options: &Options,
 ) -> Result<(), Stop> {
     let capture = session.output.file("air.pcapng");
-    let cards = Cards::start(session.scenario, session.private.path(), capture)?;
+    let mut cards = Cards::start(session.scenario, session.private.path(), capture)?;
+    if let Some(file) = &options.trace {
+        cards.trace(session.scenario, file)?;
+    }
     let _control = cards.control(session.scenario, session.private.path())?;
     session.members = members(session.scenario, session.setup, &cards, kernel)?;
     announce_external(session, &cards)?;
@@ -150,7 +162,7 @@ fn go(
     session.next_tick = Instant::now();
     session.step(Instant::now())?;
     checks::all(session, findings)?;
-    if hold {
+    if options.hold {
         session
             .progress
             .say("all checks made; holding until Ctrl-C");
@@ -244,7 +256,7 @@ fn credentials(vm: &Vm) -> String {
 }
 
 /// Stops everything; what was known of the guests, and the counters.
-fn take_down(mut session: Session) -> Result<(Vec<View>, report::Counters)> {
+fn take_down(mut session: Session) -> Result<(Vec<View>, report::Counters, Option<Figures>)> {
     let scenario = session.scenario;
     let views = session
         .members
@@ -260,13 +272,13 @@ fn take_down(mut session: Session) -> Result<(Vec<View>, report::Counters)> {
         .transpose();
     drop(session);
     let Some(cards) = cards else {
-        return Ok((views, report::Counters::default()));
+        return Ok((views, report::Counters::default(), None));
     };
-    let mut counters = cards.stop(scenario)?;
+    let (mut counters, trace) = cards.stop(scenario)?;
     for (vm, counts) in before?.unwrap_or_default().vmacs {
         counters.vmacs.entry(vm).or_insert(counts);
     }
-    Ok((views, counters))
+    Ok((views, counters, trace))
 }
 
 fn vms(scenario: &Scenario, views: &[View], findings: &Findings) -> Vec<report::Vm> {

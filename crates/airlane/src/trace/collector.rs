@@ -95,6 +95,11 @@ impl Collector {
         }
     }
 
+    /// The counter that stamps are read from.
+    pub fn clock(&self) -> &quanta::Clock {
+        &self.clock
+    }
+
     /// Appends to `out`, in order, what was recorded before the last call. What a thread has stamped but not yet
     /// put into its ring comes with the next one.
     pub fn collect(&mut self, out: &mut Vec<Record>) {

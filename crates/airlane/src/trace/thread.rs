@@ -29,6 +29,8 @@ pub struct Chunk {
 pub struct Traces {
     /// What ticks are.
     pub scale: Scale,
+    /// The tick at which it began.
+    pub origin: u64,
     chunks: Receiver<Chunk>,
 }
 
@@ -54,6 +56,7 @@ pub struct Tracer {
 #[derive(Clone)]
 pub struct Tap {
     scale: Scale,
+    clock: quanta::Clock,
     asks: Sender<Ask>,
 }
 
@@ -71,6 +74,7 @@ impl Tap {
         asked.map_err(|_| anyhow::anyhow!("the trace has ended"))?;
         Ok(Traces {
             scale: self.scale,
+            origin: self.clock.raw(),
             chunks: receiver,
         })
     }
@@ -80,11 +84,11 @@ impl Tracer {
     /// Starts the thread.
     pub fn start(collector: Collector) -> std::io::Result<Self> {
         let (asks, asked) = channel();
-        let scale = collector.scale();
+        let (scale, clock) = (collector.scale(), collector.clock().clone());
         let thread = std::thread::Builder::new()
             .name("trace".to_owned())
             .spawn(move || Loop::new(collector, asked).run())?;
-        let tap = Tap { scale, asks };
+        let tap = Tap { scale, clock, asks };
         Ok(Self { tap, thread })
     }
 

@@ -1,0 +1,137 @@
+//! How a trace is told over the control socket: one JSON object per line, and back again.
+
+use std::collections::BTreeMap;
+
+use airlane_lane::VmId;
+use airlane_lane::stamp::{FrameId, Point};
+use serde::{Deserialize, Serialize};
+
+use crate::trace::{Assembler, Chunk, Journey};
+
+/// One line of a trace.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceLine {
+    /// The first: what ticks are.
+    TicksPerUs(f64),
+    /// A frame has gone all its way.
+    Frame(TracedFrame),
+    /// Records that were lost since the last such line: their frames are missing.
+    Lost(u64),
+    /// Frames so far, of all VMs, whose end is unknown: refused, flushed, or a record was lost.
+    Unfinished(u64),
+}
+
+/// The way of one frame.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct TracedFrame {
+    /// Whose.
+    pub vm: String,
+    /// Which: a number that no other frame of this VM has at the same time.
+    pub number: u32,
+    /// The lane did nothing else between taking it back and writing it into the receive ring.
+    pub at_one_go: bool,
+    /// When it passed which point of its way, in ticks since the trace began.
+    pub points: BTreeMap<String, u64>,
+}
+
+impl TracedFrame {
+    /// A way, told from `origin` on, of one of these VMs.
+    pub fn of(journey: &Journey, origin: u64, vms: &[String]) -> Self {
+        let name = vms.get(journey.vm.index());
+        // Zero is kept for what did not happen.
+        let since = |at: u64| at.saturating_sub(origin).saturating_add(1);
+        let passed = |(point, at): (Point, u64)| (point.name().to_owned(), since(at));
+        Self {
+            vm: name.cloned().unwrap_or_else(|| journey.vm.to_string()),
+            number: journey.frame.number(),
+            at_one_go: journey.at_one_go,
+            points: journey.points().map(passed).collect(),
+        }
+    }
+
+    /// The way, if the VM is one of these. Points that are not known here are left out.
+    pub fn journey(&self, vms: &[String]) -> Option<Journey> {
+        let index = vms.iter().position(|name| *name == self.vm)?;
+        let vm = VmId::new(index).ok()?;
+        let mut journey = Journey::new(vm, FrameId::from_number(self.number));
+        journey.at_one_go = self.at_one_go;
+        for point in Point::ALL {
+            journey.set(point, self.points.get(point.name()).copied());
+        }
+        Some(journey)
+    }
+}
+
+/// Makes lines of records: of all VMs' frames, or of one's.
+pub struct Telling {
+    vms: Vec<String>,
+    only: Option<String>,
+    origin: u64,
+    assembler: Assembler,
+    unfinished: u64,
+}
+
+impl Telling {
+    /// Of these VMs, from the tick `origin` on.
+    pub fn new(vms: Vec<String>, only: Option<String>, origin: u64) -> Self {
+        Self {
+            vms,
+            only,
+            origin,
+            assembler: Assembler::default(),
+            unfinished: 0,
+        }
+    }
+
+    /// What is to be told after these records.
+    pub fn lines(&mut self, chunk: &Chunk) -> Vec<TraceLine> {
+        for record in chunk.records.iter() {
+            self.assembler.take(record);
+        }
+        let Self {
+            vms, only, origin, ..
+        } = self;
+        let ways = self.assembler.done();
+        let mut lines: Vec<TraceLine> = ways
+            .map(|journey| TracedFrame::of(&journey, *origin, vms))
+            .filter(|frame| only.as_ref().is_none_or(|only| *only == frame.vm))
+            .map(TraceLine::Frame)
+            .collect();
+        if chunk.lost > 0 {
+            lines.push(TraceLine::Lost(chunk.lost));
+        }
+        let unfinished = self.assembler.unfinished();
+        if std::mem::replace(&mut self.unfinished, unfinished) != unfinished {
+            lines.push(TraceLine::Unfinished(unfinished));
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_is_told_and_understood() {
+        let vms = ["it".to_owned(), "user".to_owned()];
+        let mut journey = Journey::new(VmId::new(1).unwrap(), FrameId::sent(7));
+        journey.set(Point::Fetch, Some(1_000));
+        journey.set(Point::Interrupt, Some(9_000));
+        journey.at_one_go = true;
+        let line = TraceLine::Frame(TracedFrame::of(&journey, 1_000, &vms));
+        let text = serde_json::to_string(&line).unwrap();
+        assert_eq!(
+            text,
+            r#"{"frame":{"vm":"user","number":7,"at_one_go":true,"points":{"fetch":1,"interrupt":8001}}}"#
+        );
+        let TraceLine::Frame(frame) = serde_json::from_str(&text).unwrap() else {
+            panic!("a frame");
+        };
+        let again = frame.journey(&vms).unwrap();
+        assert_eq!((again.vm, again.frame), (journey.vm, journey.frame));
+        assert_eq!(again.span(), Some((1, 8_001)));
+        assert_eq!(frame.journey(&vms[..1]), None, "a VM that is not there");
+    }
+}

@@ -1,0 +1,113 @@
+//! What is made of a trace while it goes on: figures, and a file of it, if one is wanted.
+
+use std::io::{IsTerminal, Write};
+
+use airlane_lane::VmId;
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::breakdown::{Breakdown, Summary};
+use super::chrome::Chrome;
+use super::collector::Scale;
+use super::journey::Journey;
+use super::table::table;
+
+/// A trace of which one part after the other comes in.
+pub struct Gathering<W: Write> {
+    run: String,
+    vms: Vec<String>,
+    scale: Scale,
+    breakdown: Breakdown,
+    chrome: Option<Chrome<W>>,
+    /// Records that are missing.
+    pub lost: u64,
+    /// Frames whose end is unknown.
+    pub unfinished: u64,
+}
+
+/// What a trace has found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// The scenario that was run.
+    pub run: String,
+    /// Ticks of the time-stamp counter in a microsecond.
+    pub ticks_per_us: f64,
+    /// Frames that went all their way.
+    pub frames: u64,
+    /// Frames that did not, as far as is known: refused, flushed, or a record was lost.
+    pub unfinished: u64,
+    /// Records that are missing.
+    pub lost_records: u64,
+    /// The transmit way of each VM and of all, then the receive way.
+    pub ways: Vec<Summary>,
+}
+
+impl<W: Write> Gathering<W> {
+    /// Of a run and its VMs. `file`: where Chrome trace events go; `origin` is their time zero, in ticks.
+    pub fn new(
+        run: &str,
+        vms: &[String],
+        scale: Scale,
+        file: Option<W>,
+        origin: u64,
+    ) -> Result<Self> {
+        let chrome = file.map(|out| Chrome::new(out, run, vms.to_vec(), scale, origin));
+        Ok(Self {
+            run: run.to_owned(),
+            vms: vms.to_vec(),
+            scale,
+            breakdown: Breakdown::default(),
+            chrome: chrome.transpose().context("cannot write the trace")?,
+            lost: 0,
+            unfinished: 0,
+        })
+    }
+
+    /// One more way.
+    pub fn add(&mut self, journey: &Journey) -> Result<()> {
+        self.breakdown.add(journey);
+        match &mut self.chrome {
+            Some(chrome) => chrome.add(journey).context("cannot write the trace"),
+            None => Ok(()),
+        }
+    }
+
+    /// Frames so far that went all their way.
+    pub fn frames(&self) -> u64 {
+        self.breakdown.frames()
+    }
+
+    /// Ends the file; what was found.
+    pub fn finish(self) -> Result<Figures> {
+        if let Some(chrome) = self.chrome {
+            chrome.finish(self.lost).context("cannot write the trace")?;
+        }
+        let name = |vm: VmId| {
+            let name = self.vms.get(vm.index());
+            name.cloned().unwrap_or_else(|| vm.to_string())
+        };
+        Ok(Figures {
+            ticks_per_us: self.scale.ticks_per_us,
+            frames: self.breakdown.frames(),
+            unfinished: self.unfinished,
+            lost_records: self.lost,
+            ways: self.breakdown.summaries(self.scale, name),
+            run: self.run,
+        })
+    }
+}
+
+impl Figures {
+    /// For people; with colour where `out` is a terminal.
+    pub fn text(&self, out: &impl IsTerminal) -> String {
+        let tables = match self.ways.is_empty() {
+            true => "no frame went all its way\n".to_owned(),
+            false => table(&self.ways, out.is_terminal()),
+        };
+        format!(
+            "{tables}\n{:.1} ticks are a microsecond. Not in the tables: {} frames that did not go all their way; \
+             lost records: {}.\n",
+            self.ticks_per_us, self.unfinished, self.lost_records
+        )
+    }
+}
