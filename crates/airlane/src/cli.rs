@@ -1,6 +1,7 @@
 //! The command line. Exit codes: 0 all well; 1 a check failed, or a run or the machine is not as it
 //! must be; 2 bad input, nothing started; 128 + n stopped by signal n.
 
+mod bench;
 mod capture;
 mod events;
 mod extcap;
@@ -31,6 +32,7 @@ Examples:
   airlane capture | wireshark -k -i -            What is on the air, live
   airlane capture --vm it -w it.pcapng           Only one VM's frames, into a file
   airlane trace --vm it --frames 1000            What each stage of its frames' way takes
+  airlane bench all --report out/report.html     What sharing costs, as tables and plots
 
 A run writes report.json, air.pcapng and one console log per VM into its output folder.
 Exit codes: 0 all well; 1 a check failed or a VM did not come up; 2 bad input, nothing started;
@@ -67,6 +69,9 @@ enum Command {
     /// Shows what each stage of a frame's way takes, of a run that goes on
     #[command(after_help = trace::EXAMPLES)]
     Trace(trace::Arguments),
+    /// Measures what sharing a card costs: each figure of the paper, ours beside theirs
+    #[command(after_help = bench::EXAMPLES)]
+    Bench(bench::Arguments),
     /// Looks whether everything is there that a run needs
     Doctor {
         /// The findings as JSON on standard output
@@ -110,6 +115,7 @@ pub fn main() -> ExitCode {
         Command::Events(arguments) => done(events::events(&arguments)),
         Command::Capture(arguments) => done(capture::capture(&arguments)),
         Command::Trace(arguments) => done(trace::trace(&arguments)),
+        Command::Bench(arguments) => done(bench::bench(&arguments)),
         Command::Doctor { json } => doctor(json),
     }
 }

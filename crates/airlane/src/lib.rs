@@ -6,6 +6,11 @@
 //! [`trace`] says what each stage of a frame's way takes;
 //! [`cli`] is what people type.
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "load and its measurement go by the real clock"
+)]
+pub mod bench;
 pub mod cli;
 pub mod control;
 pub mod daemon;

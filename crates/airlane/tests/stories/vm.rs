@@ -244,7 +244,7 @@ impl Vm {
 
     /// Associated: says so to the card, with channel access parameters and keys.
     pub fn finish_joining(&mut self, bss: &Bss, id: u16) {
-        self.driver.command(0x13, &best_effort());
+        self.driver.set_default_edca();
         self.driver.configure(&Station {
             address: self.address,
             bssid: bss.bssid,
@@ -321,21 +321,4 @@ impl Vm {
             false => self.echoes.push(note),
         }
     }
-}
-
-/// QOS_PARAM: default parameters (IEEE 802.11-2020 table 9-155), one frame per opportunity.
-fn best_effort() -> [u8; 36] {
-    let mut payload = [0; 36];
-    payload[0] = 1;
-    for (place, (cw_min, cw_max, aifsn)) in
-        [(15, 1_023, 7), (15, 1_023, 3), (7, 15, 2), (3, 7, 2u8)]
-            .into_iter()
-            .enumerate()
-    {
-        let at = 4 + 8 * place;
-        payload[at..at + 2].copy_from_slice(&u16::to_le_bytes(cw_min));
-        payload[at + 2..at + 4].copy_from_slice(&u16::to_le_bytes(cw_max));
-        payload[at + 4] = aifsn;
-    }
-    payload
 }

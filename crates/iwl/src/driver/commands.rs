@@ -55,6 +55,11 @@ impl<C: Card> Driver<C> {
         self.link_quality_with(station, rates, &limits);
     }
 
+    /// QOS_PARAM: default parameters (IEEE 802.11-2020 table 9-155), one frame per opportunity.
+    pub fn set_default_edca(&mut self) {
+        self.command(0x13, &default_edca());
+    }
+
     /// Installs a CCMP key; the status byte.
     pub fn set_key(&mut self, station: u8, slot: u8, key: Option<u8>, bytes: [u8; 16]) -> u8 {
         self.command(0x18, &ccmp_key(station, slot, key, bytes))[0]
@@ -72,6 +77,20 @@ impl<C: Card> Driver<C> {
         let response = self.command(0x80, &scan(band, channels, address));
         u32::from_le_bytes([response[0], response[1], response[2], response[3]])
     }
+}
+
+/// Background, best effort, video, voice.
+fn default_edca() -> [u8; 36] {
+    let mut payload = [0; 36];
+    payload[0] = 1;
+    let parameters: [(u16, u16, u8); 4] = [(15, 1_023, 7), (15, 1_023, 3), (7, 15, 2), (3, 7, 2)];
+    for (place, (cw_min, cw_max, aifsn)) in parameters.into_iter().enumerate() {
+        let at = 4 + 8 * place;
+        payload[at..at + 2].copy_from_slice(&cw_min.to_le_bytes());
+        payload[at + 2..at + 4].copy_from_slice(&cw_max.to_le_bytes());
+        payload[at + 4] = aifsn;
+    }
+    payload
 }
 
 /// RXON's 50 bytes.

@@ -1,0 +1,57 @@
+//! What is compared: paths through the daemon, and how they are tuned.
+
+use airlane_lane::Coalescing;
+use serde::Serialize;
+
+use crate::daemon::{DataPath, Tuning};
+
+/// A way from the VM's card to the NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Configuration {
+    /// Card, NIC and medium in one thread, nothing that sharing needs.
+    Native,
+    /// Frames pass the host driver; the rest of the tuning is off.
+    Passthrough,
+    /// Frames go through the host driver; everything is off.
+    Virtual,
+    /// As virtual, with ten reports to an interrupt.
+    Coalescing,
+    /// As it is tuned by default.
+    Default,
+}
+
+/// As many reports to an interrupt as the paper has.
+const COALESCED: u32 = 10;
+
+impl Configuration {
+    /// As tables and plots name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Passthrough => "passthrough",
+            Self::Virtual => "virtual",
+            Self::Coalescing => "virtual + coalescing 10",
+            Self::Default => "default",
+        }
+    }
+
+    /// What the daemon is told.
+    pub fn tuning(self) -> Tuning {
+        let interrupts = Coalescing::Count(COALESCED);
+        let data_path = DataPath::Passthrough;
+        let untuned = Tuning::UNTUNED;
+        match self {
+            Self::Native | Self::Virtual => untuned,
+            Self::Passthrough => Tuning {
+                data_path,
+                ..untuned
+            },
+            Self::Coalescing => Tuning {
+                interrupts,
+                ..untuned
+            },
+            Self::Default => Tuning::default(),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Processor time of the daemon's threads, by name, as the kernel counts it: user and system together, in
+//! nanoseconds (`Documentation/scheduler/sched-stats.rst`, /proc/<pid>/schedstat).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+/// The threads of one daemon.
+#[derive(Clone, Debug, Default)]
+pub struct Threads(Vec<(u32, String)>);
+
+/// Threads of this process.
+pub fn of_process() -> BTreeSet<u32> {
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else {
+        return BTreeSet::new();
+    };
+    let names = tasks.flatten().map(|task| task.file_name());
+    names
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .collect()
+}
+
+impl Threads {
+    /// Those that have come since `before`.
+    pub fn since(before: &BTreeSet<u32>) -> Self {
+        let new = of_process().difference(before).copied().collect::<Vec<_>>();
+        Self(new.into_iter().map(|id| (id, name(id))).collect())
+    }
+
+    /// What each has used so far, in seconds; threads of one kind together.
+    pub fn used(&self) -> BTreeMap<String, f64> {
+        let mut used = BTreeMap::new();
+        for (id, name) in &self.0 {
+            *used.entry(name.clone()).or_default() += seconds(*id);
+        }
+        used
+    }
+}
+
+/// Without its number: `lane-3` is a lane.
+fn name(id: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/self/task/{id}/comm")).unwrap_or_default();
+    let kind = name.trim().split('-').next();
+    kind.unwrap_or_default().to_owned()
+}
+
+fn seconds(id: u32) -> f64 {
+    let text = fs::read_to_string(format!("/proc/self/task/{id}/schedstat")).unwrap_or_default();
+    let first = text.split_whitespace().next();
+    let nanoseconds: f64 = first.and_then(|word| word.parse().ok()).unwrap_or(0.0);
+    nanoseconds / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_found_by_its_kind() {
+        let before = of_process();
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::Builder::new().name("lane-3".to_owned());
+        let thread = thread.spawn(move || stopped.recv()).unwrap();
+        let threads = Threads::since(&before);
+        assert!(threads.used().contains_key("lane"), "{threads:?}");
+        drop(stop);
+        let _ = thread.join();
+    }
+}

@@ -1,0 +1,53 @@
+//! `airlane bench`: measures, and says it to people, to machines, or to both.
+
+use std::io::Write;
+
+use crate::bench::{self, Effort, Which};
+
+/// What is shown under the options.
+pub const EXAMPLES: &str = "\
+Examples:
+  airlane bench throughput                       One figure, some seconds
+  airlane bench all --report out/report.html     Every figure and the table of goals, with plots
+  airlane bench latency --pairs 15 --json        More rounds; the findings for a machine
+  airlane bench all --quick                      Whether it all works; its figures say little
+
+Native is the same card on the NIC in one thread, with nothing that sharing needs. Load speaks vfio-user as a
+VMM does. Nothing is asserted about time: the exit code is 0 when everything could be measured.";
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Which figure
+    #[arg(value_enum)]
+    which: Which,
+    /// The findings as JSON on standard output
+    #[arg(long)]
+    json: bool,
+    /// Few and short turns
+    #[arg(long)]
+    quick: bool,
+    /// Rounds, in each of which every path has its turn [default: 7]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pairs: Option<u16>,
+}
+
+/// Measures and prints.
+pub fn bench(arguments: &Arguments) -> anyhow::Result<()> {
+    let mut effort = match arguments.quick {
+        true => Effort::QUICK,
+        false => Effort::FULL,
+    };
+    if let Some(pairs) = arguments.pairs {
+        effort.pairs = pairs.into();
+    }
+    let findings = bench::measure(arguments.which, effort)?;
+    match arguments.json {
+        true => say(&serde_json::to_string_pretty(&findings)?)?,
+        false => say(&bench::text(&findings))?,
+    }
+    Ok(())
+}
+
+fn say(text: &str) -> anyhow::Result<()> {
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+}
