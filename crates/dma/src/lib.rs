@@ -3,10 +3,23 @@
 //!
 //! The map follows the VMM live: each map or unmap makes a new immutable view, and whoever still
 //! holds the old one (a frame on its way to the radio) keeps those pages mapped until it is done.
-//! An address that the VM does not own is a [`Fault`]: counted, never touched.
+//! An address that the VM does not own is a [`Fault`]: counted, told to the VM's log, never touched.
+//!
+//! How an address becomes a page is a choice of three ([`Translation`]).
 
+mod fault;
 mod frame;
+mod mapping;
 mod memory;
+mod merged;
+mod translation;
+mod view;
+mod window;
 
+pub use fault::Fault;
 pub use frame::{Frame, FrameError, MAX_SEGMENTS};
-pub use memory::{Backing, Fault, MapError, Memory};
+pub use mapping::{Backing, MapError};
+pub use memory::Memory;
+pub use merged::Sizes;
+pub use translation::{Translation, UnknownTranslation};
+pub use window::Window;

@@ -1,6 +1,6 @@
 //! The command ring: each entry is taken once, answered once, in ring order (`pcie/tx.c`).
 
-use airlane_dma::Memory;
+use airlane_dma::{Memory, Window};
 use airlane_wlan::{Command, Reply};
 
 use crate::commands::{self, Asked, HostCommand, Known, Shape};
@@ -54,10 +54,6 @@ impl Outstanding {
 }
 
 /// What an entry turned out to be.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "short-lived: it goes straight to the lane"
-)]
 #[derive(Debug)]
 pub enum Taken {
     /// A command for the radio.
@@ -73,9 +69,9 @@ pub enum Taken {
 }
 
 /// Reads the command that `tfd` describes.
-pub fn take(tfd: &Tfd, known: &mut Known, memory: &mut Memory) -> Taken {
+pub fn take(tfd: &Tfd, known: &mut Known, memory: &mut Memory, window: &mut Window) -> Taken {
     let mut bytes = vec![0; tfd.len().min(LONGEST)];
-    let read = tfd.read(memory, &mut bytes);
+    let read = tfd.read(memory, window, &mut bytes);
     let (Ok(_), Some(id), Some(sequence)) = (read, u8_at(&bytes, 0), u16_at(&bytes, 2)) else {
         return nothing();
     };

@@ -6,7 +6,7 @@
 mod bar;
 mod fetch;
 
-use airlane_dma::Memory;
+use airlane_dma::{Memory, Window};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_wlan::{Event, Reply, Request};
 
@@ -32,6 +32,7 @@ pub struct Device {
     identity: Identity,
     pci: ConfigSpace,
     memory: Memory,
+    windows: [QueueWindows; QUEUES],
     csr: Bank,
     fh: Bank,
     prph: Bank,
@@ -54,6 +55,21 @@ pub struct Device {
     stamps: Stamps,
 }
 
+/// Where a queue's last descriptor lay, and what it named.
+struct QueueWindows {
+    descriptors: Window,
+    contents: Window,
+}
+
+impl Default for QueueWindows {
+    fn default() -> Self {
+        Self {
+            descriptors: Window::new("transmit descriptor"),
+            contents: Window::new("command or frame"),
+        }
+    }
+}
+
 impl Device {
     /// The card with this identity, powered on, no memory mapped.
     pub fn new(identity: Identity) -> Self {
@@ -62,6 +78,7 @@ impl Device {
             identity,
             pci: ConfigSpace::new(facts),
             memory: Memory::new(),
+            windows: Default::default(),
             csr: Bank::new(&csr::BLOCK),
             fh: Bank::new(&fh::BLOCK),
             prph: Bank::new(&prph::BLOCK),
@@ -83,6 +100,11 @@ impl Device {
         };
         device.strap();
         device
+    }
+
+    /// The same card, looking at this memory: before anything is mapped.
+    pub fn with_memory(self, memory: Memory) -> Self {
+        Self { memory, ..self }
     }
 
     /// The guest's memory: the transport maps and unmaps here, live.

@@ -10,7 +10,7 @@
 //! interrupt; here, which has no clock, an acknowledgement does not clear a receive cause that was
 //! raised again after the message went out. At worst the driver looks once more for nothing.
 
-use airlane_dma::Memory;
+use airlane_dma::{Memory, Window};
 
 use crate::registers::{Bank, csr};
 
@@ -123,7 +123,12 @@ impl Interrupts {
         let Some(base) = self.table else { return };
         let entry = (pending & 0xff) | ((pending >> 16) & 0xff00);
         // An unmapped table is counted as a fault by the memory itself.
-        let _ = memory.write_u32(base + u64::from(self.index) * 4, entry);
+        let mut window = Window::new("interrupt table");
+        let _ = memory.write_via(
+            &mut window,
+            base + u64::from(self.index) * 4,
+            &entry.to_le_bytes(),
+        );
         self.index = (self.index + 1) % TABLE_ENTRIES;
     }
 }

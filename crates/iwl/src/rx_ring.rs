@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_dma::Memory;
+use airlane_dma::{Memory, Window};
 use airlane_wlan::Received;
 
 use crate::receive;
@@ -61,6 +61,24 @@ pub struct RxRing {
     waiting: VecDeque<Outgoing>,
     frames_waiting: usize,
     buffer: Vec<u8>,
+    windows: Windows,
+}
+
+/// Where the card looked last.
+struct Windows {
+    ring: Window,
+    buffers: Window,
+    status: Window,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self {
+            ring: Window::new("receive ring"),
+            buffers: Window::new("receive buffer"),
+            status: Window::new("receive status"),
+        }
+    }
 }
 
 impl RxRing {
@@ -178,11 +196,16 @@ impl RxRing {
     /// Hands the staging buffer to the driver in the next posted buffer.
     fn close(&mut self, memory: &mut Memory) -> Option<()> {
         let entry = self.base.saturating_add(u64::from(self.next) * 4);
-        let address = u64::from(memory.read_u32(entry).ok()?) << 8;
-        memory.write(address, &self.buffer).ok()?;
+        let windows = &mut self.windows;
+        let posted = memory.read_u32_via(&mut windows.ring, entry).ok()?;
+        memory
+            .write_via(&mut windows.buffers, u64::from(posted) << 8, &self.buffer)
+            .ok()?;
         let closed = self.next.wrapping_add(1);
         let number = u16::from(closed).to_le_bytes();
-        memory.write(self.status, &number).ok()?;
+        memory
+            .write_via(&mut windows.status, self.status, &number)
+            .ok()?;
         self.next = closed;
         Some(())
     }

@@ -1,6 +1,6 @@
 //! Transmit frame descriptors: 128 bytes that name up to 20 buffers (`iwl-fh.h`, `struct iwl_tfd`).
 
-use airlane_dma::{Fault, Memory};
+use airlane_dma::{Fault, Memory, Window};
 use arrayvec::ArrayVec;
 
 use crate::wire::{u8_at, u16_at, u32_at};
@@ -27,10 +27,17 @@ pub struct Tfd {
 
 impl Tfd {
     /// Entry `index` of the ring at `base`.
-    pub fn fetch(memory: &mut Memory, base: u64, index: u8) -> Result<Self, BadTfd> {
+    pub fn fetch(
+        memory: &mut Memory,
+        window: &mut Window,
+        base: u64,
+        index: u8,
+    ) -> Result<Self, BadTfd> {
         let mut bytes = [0; SIZE];
         let address = base.saturating_add(u64::from(index) * SIZE as u64);
-        memory.read(address, &mut bytes).map_err(BadTfd::Unmapped)?;
+        memory
+            .read_via(window, address, &mut bytes)
+            .map_err(BadTfd::Unmapped)?;
         Self::parse(&bytes)
     }
 
@@ -56,14 +63,19 @@ impl Tfd {
     }
 
     /// Fills `out` from the beginning, as far as both go; says how many bytes.
-    pub fn read(&self, memory: &mut Memory, out: &mut [u8]) -> Result<usize, Fault> {
+    pub fn read(
+        &self,
+        memory: &mut Memory,
+        window: &mut Window,
+        out: &mut [u8],
+    ) -> Result<usize, Fault> {
         let mut done = 0;
         for &(address, length) in &self.buffers {
             let Some(rest) = out.get_mut(done..).filter(|rest| !rest.is_empty()) else {
                 break;
             };
             let take = length.min(rest.len());
-            memory.read(address, rest.get_mut(..take).unwrap_or_default())?;
+            memory.read_via(window, address, rest.get_mut(..take).unwrap_or_default())?;
             done += take;
         }
         Ok(done)

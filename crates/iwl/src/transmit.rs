@@ -1,7 +1,7 @@
 //! Transmit commands (REPLY_TX, `struct iwl_tx_cmd`): what the driver put before a frame, and where
 //! the frame lies.
 
-use airlane_dma::{Frame, Memory};
+use airlane_dma::{Frame, Memory, Window};
 use airlane_lane::stamp::{Point, Stamps};
 use airlane_wlan::frame::Header;
 use airlane_wlan::{
@@ -105,10 +105,6 @@ impl From<&TxReport> for Completion {
 }
 
 /// A transmit command that was taken from its ring.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the large one is the data path: a box would be an allocation per frame"
-)]
 pub enum Taken {
     /// For the radio.
     Send(InFlight, Transmit),
@@ -125,10 +121,11 @@ pub fn take(
     queue: &Queue,
     known: &Known,
     memory: &mut Memory,
+    window: &mut Window,
     stamps: &mut Stamps,
 ) -> Taken {
     let mut start = [0; FRAME + LONGEST_HEADER];
-    let Ok(length) = tfd.read(memory, &mut start) else {
+    let Ok(length) = tfd.read(memory, window, &mut start) else {
         return Taken::Nothing;
     };
     let start = start.get(..length).unwrap_or_default();
@@ -139,7 +136,8 @@ pub fn take(
         return Taken::Refuse(describe_headless(start));
     };
     in_flight.aggregated = queue.aggregates && in_flight.tid != NO_TID;
-    match transmit(start, &header, tfd, memory, stamps) {
+    let frame = |length, flags: &Flags| frame(length, &header, flags, tfd, memory, window, stamps);
+    match transmit(start, &header, frame) {
         Some(mut transmit) => {
             (transmit.queue, transmit.category) = (number, queue.category());
             transmit.aggregate = in_flight.aggregated;
@@ -201,9 +199,7 @@ fn describe_headless(start: &[u8]) -> InFlight {
 fn transmit(
     start: &[u8],
     header: &Header,
-    tfd: &Tfd,
-    memory: &mut Memory,
-    stamps: &mut Stamps,
+    frame: impl FnOnce(usize, &Flags) -> Option<Frame>,
 ) -> Option<Transmit> {
     let flags = flags(start)?;
     let station = u8_at(start, 4 + 0x10)?;
@@ -212,7 +208,7 @@ fn transmit(
         return None;
     }
     Some(Transmit {
-        frame: frame(length, header, &flags, tfd, memory, stamps)?,
+        frame: frame(length, &flags)?,
         queue: 0,
         category: AccessCategory::default(),
         station: StationIndex(station),
@@ -233,6 +229,7 @@ fn frame(
     flags: &Flags,
     tfd: &Tfd,
     memory: &mut Memory,
+    window: &mut Window,
     stamps: &mut Stamps,
 ) -> Option<Frame> {
     let pad = if flags.contains(Flags::HEADER_PAD) {
@@ -244,7 +241,7 @@ fn frame(
     let end = FRAME + length + pad;
     let pieces = tfd.pieces(FRAME, body).chain(tfd.pieces(body + pad, end));
     stamps.mark(Point::Translate);
-    let frame = Frame::new(memory, pieces).ok()?;
+    let frame = Frame::new_via(memory, window, pieces).ok()?;
     stamps.mark(Point::Translated);
     (frame.len() == length).then_some(frame)
 }

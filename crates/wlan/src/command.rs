@@ -40,10 +40,6 @@ impl Request {
 }
 
 /// One thing that a driver asks for.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the large one is the data path: a box would be an allocation per frame"
-)]
 #[derive(Debug)]
 pub enum Command {
     /// The device was reset or its microcode stopped: the vMAC, its queues, keys, stations and scan go.

@@ -46,12 +46,13 @@ impl CardPort {
     /// A card that has not been attached yet.
     pub fn new(
         identity: Identity,
+        memory: Memory,
         to_radio: Sender<Request>,
         from_radio: Receiver<Event>,
         report: LaneReport,
         stamps: Stamps,
     ) -> Self {
-        let mut device = Device::new(identity);
+        let mut device = Device::new(identity).with_memory(memory);
         *device.stamps() = stamps;
         Self {
             device,

@@ -25,6 +25,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
 use airlane_air::{AirConfig, Position, RadioConfig};
+use airlane_dma::Memory;
 use airlane_host::HostConfig;
 use airlane_iwl::{Identity, Model};
 use airlane_lane::VmId;
@@ -98,6 +99,7 @@ pub struct VmCard {
 pub struct Daemon {
     card_sockets: Vec<PathBuf>,
     hwsim_sockets: Vec<PathBuf>,
+    tuning: Tuning,
     lanes: Vec<JoinHandle<()>>,
     hwsim: Vec<HwsimServer>,
     radio: Option<JoinHandle<RadioStatus>>,
@@ -140,6 +142,7 @@ impl Daemon {
         let mut daemon = Self {
             card_sockets: Vec::new(),
             hwsim_sockets: Vec::new(),
+            tuning: config.tuning,
             lanes: Vec::new(),
             hwsim: Vec::new(),
             radio: None,
@@ -209,7 +212,8 @@ impl Daemon {
             model: card.model,
             address: card.address,
         };
-        let port = CardPort::new(identity, to_radio, from_radio, report, stamps);
+        let memory = Memory::translated(self.tuning.translation, vm, &card.name);
+        let port = CardPort::new(identity, memory, to_radio, from_radio, report, stamps);
         let socket = run_dir.join(format!("card{index}.sock"));
         let stop = self.stop.try_clone()?;
         let server = port.bind(&socket)?;

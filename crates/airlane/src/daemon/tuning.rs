@@ -3,11 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use airlane_dma::Translation;
 use airlane_lane::Coalescing;
 
 /// The choices. The default is the best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tuning {
+    /// How guest addresses become pages.
+    pub translation: Translation,
     /// When a VM is interrupted.
     pub interrupts: Coalescing,
     /// Which way frames go.
@@ -59,6 +62,7 @@ impl FromStr for DataPath {
 impl Tuning {
     /// Everything off: what the choices are compared with.
     pub const UNTUNED: Self = Self {
+        translation: Translation::Software,
         interrupts: Coalescing::Off,
         data_path: DataPath::Emulated,
     };

@@ -53,6 +53,7 @@ pub struct Card {
     pub scan_cache: Option<Spanned<f64>>,
     pub interrupts: Option<Spanned<String>>,
     pub data_path: Option<Spanned<String>>,
+    pub translation: Option<Spanned<String>>,
 }
 
 /// `[[access_point]]`

@@ -1,6 +1,7 @@
 //! Every rule of a scenario, broken once: the error names the file, the line and the remedy.
 
 use super::*;
+use airlane_dma::Translation;
 
 pub(super) const VALID: &str = r#"title = "two networks"
 
@@ -438,6 +439,19 @@ fn an_unknown_data_path_is_refused() {
         "data_path = \"direct\"",
         "no data path `direct`",
         "passthrough",
+    );
+}
+
+#[test]
+fn a_translation_is_one_of_three_words() {
+    let merged = VALID.replacen("position = [0, 1]", "translation = \"merged\"", 1);
+    let merged = parse(&merged).unwrap().card.tuning;
+    assert_eq!(merged.translation, Translation::Merged);
+    refused(
+        "position = [0, 1]",
+        "translation = \"vt-d\"",
+        "no translation `vt-d`",
+        "software",
     );
 }
 

@@ -6,6 +6,7 @@ use super::{
     Vm, address, checks, fields, kind, network, raw, security, width,
 };
 use crate::daemon::{DataPath, Tuning};
+use airlane_dma::Translation;
 use airlane_iwl::Model;
 use airlane_lane::{Coalescing, MAX_VMS};
 use airlane_nic::MAX_WEIGHT;
@@ -116,6 +117,7 @@ fn card(source: Source, raw: &raw::Card) -> Result<Card> {
 fn tuning(source: Source, raw: &raw::Card) -> Result<Tuning> {
     let (interrupts, data_path) = (raw.interrupts.as_ref(), raw.data_path.as_ref());
     Ok(Tuning {
+        translation: fields::parsed(source, raw.translation.as_ref(), Translation::FORMS)?,
         interrupts: fields::parsed(source, interrupts, Coalescing::FORMS)?,
         data_path: fields::parsed(source, data_path, DataPath::FORMS)?,
     })

@@ -110,7 +110,8 @@ impl Device {
         let queue = self.scheduler.queue_mut(number)?;
         let index = queue.next;
         queue.next = index.wrapping_add(1);
-        let tfd = Tfd::fetch(&mut self.memory, base, index);
+        let window = &mut self.windows.get_mut(usize::from(number))?.descriptors;
+        let tfd = Tfd::fetch(&mut self.memory, window, base, index);
         if let Err(error) = &tfd {
             self.counters.bad_descriptors += 1;
             tracing::debug!("queue {number} entry {index}: {error:?}");
@@ -126,7 +127,7 @@ impl Device {
                 return None;
             }
             let (index, tfd) = self.next_tfd(number)?;
-            if let Some(command) = self.take_command(tfd) {
+            if let Some(command) = self.take_command(number, tfd) {
                 let tag = self.scheduler.tag(number, index);
                 return Some(Request { tag, command });
             }
@@ -135,10 +136,11 @@ impl Device {
     }
 
     /// Takes one entry; gives what the radio has to do about it.
-    fn take_command(&mut self, tfd: Option<Tfd>) -> Option<Command> {
+    fn take_command(&mut self, number: u8, tfd: Option<Tfd>) -> Option<Command> {
         let fetched = tfd.is_some();
+        let window = &mut self.windows.get_mut(usize::from(number))?.contents;
         let taken = match tfd {
-            Some(tfd) => command_ring::take(&tfd, &mut self.known, &mut self.memory),
+            Some(tfd) => command_ring::take(&tfd, &mut self.known, &mut self.memory, window),
             None => command_ring::nothing(),
         };
         self.counters.commands += 1;
@@ -263,8 +265,9 @@ impl Device {
     ) -> Option<Command> {
         let queue = *self.scheduler.queue(number)?;
         let (memory, stamps) = (&mut self.memory, &mut self.stamps);
-        let taken =
-            tfd.map(|tfd| transmit::take(&tfd, number, &queue, &self.known, memory, stamps));
+        let window = &mut self.windows.get_mut(usize::from(number))?.contents;
+        let take = |tfd| transmit::take(&tfd, number, &queue, &self.known, memory, window, stamps);
+        let taken = tfd.map(take);
         let (in_flight, command, end) = match (taken, end) {
             (Some(transmit::Taken::Send(in_flight, transmit)), None) => {
                 (in_flight, Some(Command::Transmit(transmit)), None)
