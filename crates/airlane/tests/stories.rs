@@ -43,3 +43,5 @@ mod resets;
 mod scanning;
 #[path = "stories/sharing.rs"]
 mod sharing;
+#[path = "stories/sleeping.rs"]
+mod sleeping;

@@ -11,6 +11,8 @@ const GRACE: Micros = Micros::from_millis(40);
 const AFTER_BEACON: Micros = Micros::from_millis(5);
 /// Not heard in a row from which on their time counts as unknown.
 const LOST: u64 = 4;
+/// Beacons that no sleep is longer than, whatever was asked for.
+const LONGEST_SLEEP: u32 = 64;
 /// Missed in a row from which on the driver is told; its own threshold (`dvm/rx.c`,
 /// missed_beacon_threshold).
 const TOLD_FROM: u32 = 5;
@@ -23,29 +25,55 @@ pub(crate) struct BeaconFacts {
     pub(crate) dtim: Option<(u8, u8)>,
     /// Group frames follow.
     pub(crate) group: bool,
+    /// Frames wait for the station itself.
+    pub(crate) unicast: bool,
 }
 
 impl BeaconFacts {
-    /// Of a beacon's body: timestamp, interval, capabilities, elements.
-    pub(crate) fn parse(body: &[u8]) -> Option<Self> {
+    /// Of a beacon's body (timestamp, interval, capabilities, elements), for the station of this association ID.
+    pub(crate) fn parse(body: &[u8], id: u16) -> Option<Self> {
         let interval = body.get(8..10)?.try_into().ok()?;
         let interval = u64::from(u16::from_le_bytes(interval));
         let map = traffic_map(body.get(12..)?);
         Some(Self {
             interval: Micros::from_time_units(interval),
-            dtim: map.map(|[count, period, _]| (count, period)),
-            group: map.is_some_and(|[count, _, control]| count == 0 && control & 1 != 0),
+            dtim: map.map(|map| (map.count, map.period)),
+            group: map.is_some_and(|map| map.count == 0 && map.control & 1 != 0),
+            unicast: map.is_some_and(|map| map.names(id)),
         })
     }
 }
 
-/// Count, period and bitmap control of the traffic indication map.
-fn traffic_map(mut elements: &[u8]) -> Option<[u8; 3]> {
+/// A traffic indication map (IEEE 802.11-2020 9.4.2.5).
+#[derive(Clone, Copy)]
+struct TrafficMap<'a> {
+    count: u8,
+    period: u8,
+    control: u8,
+    bits: &'a [u8],
+}
+
+impl TrafficMap<'_> {
+    /// True when frames wait for this station. ID 0 is nobody's.
+    fn names(&self, id: u16) -> bool {
+        let first = usize::from(self.control & 0xfe);
+        let octet = usize::from(id / 8).checked_sub(first);
+        let octet = octet.and_then(|at| self.bits.get(at));
+        id != 0 && octet.is_some_and(|octet| octet & (1 << (id % 8)) != 0)
+    }
+}
+
+fn traffic_map(mut elements: &[u8]) -> Option<TrafficMap<'_>> {
     const TIM: u8 = 5;
     while let [id, length, rest @ ..] = elements {
         let (value, next) = rest.split_at_checked(usize::from(*length))?;
-        if let (&TIM, &[count, period, control, ..]) = (id, value) {
-            return Some([count, period, control]);
+        if let (&TIM, &[count, period, control, ref bits @ ..]) = (id, value) {
+            return Some(TrafficMap {
+                count,
+                period,
+                control,
+                bits,
+            });
         }
         elements = next;
     }
@@ -75,6 +103,8 @@ pub(crate) struct Beacons {
     /// A TBTT with group frames behind it, and beacons from one to the next.
     dtim: Option<(Micros, u64)>,
     group_until: Micros,
+    /// The last one has said that frames wait.
+    unicast: bool,
     counts: MissedBeacons,
 }
 
@@ -111,6 +141,23 @@ impl Beacons {
         self.group_until
     }
 
+    /// A group frame has come; more follow, or not.
+    pub(crate) fn group_frame(&mut self, at: Micros, more: bool) {
+        if at < self.group_until {
+            self.group_until = if more { at + AFTER_BEACON } else { at };
+        }
+    }
+
+    /// True when the last one has said that frames wait for the station.
+    pub(crate) fn promises_frames(&self) -> bool {
+        self.unicast
+    }
+
+    /// They are being fetched.
+    pub(crate) fn fetch(&mut self) {
+        self.unicast = false;
+    }
+
     /// When the last one was heard.
     pub(crate) fn heard_at(&self) -> Micros {
         self.heard_at
@@ -126,6 +173,7 @@ impl Beacons {
         if facts.group {
             self.group_until = at + AFTER_BEACON;
         }
+        self.unicast = facts.unicast;
         self.longest_silence = self.longest_silence.max(at.since(self.heard_at));
         self.heard_at = at;
         self.next = self.known_interval().map(|interval| tbtt + interval);
@@ -194,11 +242,34 @@ impl Beacons {
         })
     }
 
+    /// True while they come, at known times.
+    pub(crate) fn are_regular(&self) -> bool {
+        self.anchored && u64::from(self.counts.consecutive) < LOST
+    }
+
+    /// The first one at `from` or later that a station must hear which sleeps through fewer than `longest`: a DTIM,
+    /// or the one whose turn it is. After one that has not come, the next.
+    pub(crate) fn needed(&self, from: Micros, longest: u32) -> Option<Micros> {
+        let (first, interval) = (self.awaited(from)?, self.known_interval()?);
+        if self.counts.consecutive > 0 {
+            return Some(first);
+        }
+        let longest = u64::from(longest.min(LONGEST_SLEEP));
+        let turn = self.heard_at + Micros(interval.0 * longest) - Micros(interval.0 / 2);
+        let mut coming = (0..longest).map(|n| first + Micros(interval.0.saturating_mul(n)));
+        coming
+            .find(|&at| at >= turn || self.is_dtim(at))
+            .or(Some(first))
+    }
+
     /// True when group frames follow the beacon of this TBTT.
     fn is_dtim(&self, at: Micros) -> bool {
         let (Some((first, period)), Some(interval)) = (self.dtim, self.known_interval()) else {
             return true;
         };
+        if at + Micros(interval.0 / 2) < first {
+            return false;
+        }
         let beacons = (at.since(first).0 + interval.0 / 2) / interval.0;
         period <= 1 || beacons.is_multiple_of(period)
     }
@@ -248,6 +319,7 @@ mod tests {
             interval: INTERVAL,
             dtim: Some((count, period)),
             group: false,
+            unicast: false,
         }
     }
 
@@ -326,12 +398,70 @@ mod tests {
     }
 
     #[test]
+    fn a_sleeper_needs_every_dtim_and_its_turn() {
+        let mut beacons = beacons();
+        beacons.heard(INTERVAL, &facts(2, 5));
+        let needed = |longest| beacons.needed(INTERVAL, longest).unwrap().0 / INTERVAL.0;
+        assert_eq!(
+            [1, 2, 3, 9].map(needed),
+            [2, 3, 3, 3],
+            "the DTIM is the third"
+        );
+        beacons.heard(Micros(INTERVAL.0 * 3), &facts(0, 5));
+        let needed = |longest| beacons.needed(INTERVAL, longest).unwrap().0 / INTERVAL.0;
+        assert_eq!([1, 2, 4, 9, u32::MAX].map(needed), [4, 5, 7, 8, 8]);
+    }
+
+    #[test]
+    fn after_one_that_has_not_come_the_next_is_needed() {
+        let mut beacons = beacons();
+        beacons.heard(INTERVAL, &facts(0, 5));
+        beacons.pass(beacons.deadline(HERE).unwrap(), HERE);
+        let needed = beacons.needed(INTERVAL, 5).unwrap();
+        assert_eq!(needed, Micros(INTERVAL.0 * 3));
+    }
+
+    #[test]
+    fn the_last_group_frame_ends_the_wait_for_them() {
+        let mut beacons = beacons();
+        let announced = BeaconFacts {
+            group: true,
+            ..facts(0, 1)
+        };
+        beacons.heard(INTERVAL, &announced);
+        let at = INTERVAL + Micros(4_000);
+        beacons.group_frame(at, true);
+        assert_eq!(beacons.group_until(), at + AFTER_BEACON);
+        beacons.group_frame(at + Micros(100), false);
+        assert_eq!(beacons.group_until(), at + Micros(100));
+    }
+
+    #[test]
+    fn the_map_may_begin_behind_its_first_octets() {
+        let map = TrafficMap {
+            count: 0,
+            period: 1,
+            control: 3,
+            bits: &[0, 0b10],
+        };
+        assert_eq!(
+            [1, 16, 25, 26, 9_999].map(|id| map.names(id)),
+            [false, false, true, false, false]
+        );
+    }
+
+    #[test]
     fn facts_are_read_from_the_body() {
         let mut body = vec![0; 8];
-        body.extend([100, 0, 0, 0, 0, 1, b'x', 5, 4, 1, 3, 0, 0]);
-        assert_eq!(BeaconFacts::parse(&body), Some(facts(1, 3)));
+        body.extend([100, 0, 0, 0, 0, 1, b'x', 5, 4, 1, 3, 0, 0b100]);
+        assert_eq!(BeaconFacts::parse(&body, 1), Some(facts(1, 3)));
+        let for_us = BeaconFacts {
+            unicast: true,
+            ..facts(1, 3)
+        };
+        assert_eq!(BeaconFacts::parse(&body, 2), Some(for_us));
         for length in 0..body.len() {
-            let facts = BeaconFacts::parse(&body[..length]);
+            let facts = BeaconFacts::parse(&body[..length], 2);
             assert!(facts.is_none_or(|facts| facts.dtim.is_none()));
         }
     }

@@ -52,6 +52,7 @@ impl Nic {
         self.tear_down(now, vm, air);
         let slot = self.vmacs.get_mut(vm.index());
         *slot.ok_or(Refusal::AddressTaken)? = Some(Box::new(Vmac::new()));
+        self.doze.turn(now, true);
         Ok(Reply::Ok)
     }
 

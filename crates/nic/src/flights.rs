@@ -7,8 +7,8 @@ use airlane_lane::VmId;
 pub(crate) enum Cargo {
     /// A frame of a VM, by its serial number.
     Frame { vm: VmId, serial: u64 },
-    /// A null frame of the card itself, under this VM's address. No VM hears of it.
-    Announcement { vm: VmId },
+    /// A null frame of the card itself, under this VM's address: its station sleeps, or is awake. No VM hears of it.
+    Announcement { vm: VmId, sleeps: bool },
     /// A probe request of a scan.
     Probe { vm: VmId },
 }
@@ -16,7 +16,7 @@ pub(crate) enum Cargo {
 impl Cargo {
     fn vm(self) -> VmId {
         match self {
-            Self::Frame { vm, .. } | Self::Announcement { vm } | Self::Probe { vm } => vm,
+            Self::Frame { vm, .. } | Self::Announcement { vm, .. } | Self::Probe { vm } => vm,
         }
     }
 }

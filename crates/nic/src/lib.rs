@@ -4,7 +4,7 @@
 //! The way out: a frame is copied once from the guest's memory, checked to be the VM's own, given
 //! its sequence number, encrypted, and handed to the air in turn, by airtime. The way in: the
 //! receive filter finds the vMAC by address, the vMAC's key opens the frame, the VM-ID goes with
-//! it. Between them the channel schedule decides where the one radio is.
+//! it. Between them the channel schedule decides where the one radio is, and power save whether it is on.
 //!
 //! Not here: decisions about commands that touch more than one VM (the host driver), the medium
 //! (the `air` crate), duplicates and replay and reordering (the guest's driver).
@@ -15,6 +15,7 @@ mod account;
 mod agreements;
 mod beacons;
 mod counters;
+mod doze;
 mod dwrr;
 mod execute;
 mod flights;
@@ -34,6 +35,7 @@ mod transmit;
 mod vmac;
 
 pub use counters::{Counters, DropReason, VmCounters};
+pub use doze::AwakeTime;
 pub use dwrr::MAX_WEIGHT;
 pub use identity::AddressPolicy;
 pub use medium::Medium;

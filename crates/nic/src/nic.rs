@@ -11,6 +11,7 @@ use airlane_wlan::{
 
 use crate::account::{InAir, LastAggregate};
 use crate::counters::{Counters, DropReason, VmCounters};
+use crate::doze::Doze;
 use crate::dwrr::{Dwrr, MAX_WEIGHT};
 use crate::flights::{Cargo, Flights};
 use crate::homes::find;
@@ -112,6 +113,7 @@ pub struct Nic {
     pub(crate) flights: Flights,
     pub(crate) counters: Counters,
     pub(crate) power: PowerSave,
+    pub(crate) doze: Doze,
     dwrr: [Dwrr; 4],
     pub(crate) in_air: [InAir; 4],
     last_aggregate: LastAggregate,
@@ -145,6 +147,7 @@ impl Nic {
             flights: Flights::default(),
             counters: Counters::default(),
             power: PowerSave::default(),
+            doze: Doze::default(),
             dwrr: Default::default(),
             in_air: Default::default(),
             last_aggregate: LastAggregate::default(),
@@ -168,7 +171,7 @@ impl Nic {
 
     /// Takes an event of this card's own radio. Call [`Nic::step`] after a batch of them.
     pub fn air_event<M: Medium>(&mut self, now: Micros, event: AirEvent, air: &mut M) {
-        let _ = (now, air);
+        let _ = air;
         match event {
             AirEvent::Received {
                 frame,
@@ -204,6 +207,7 @@ impl Nic {
                 at,
                 ..
             } => self.sent(
+                now,
                 token,
                 &Ended {
                     outcome,
@@ -217,10 +221,12 @@ impl Nic {
         }
     }
 
-    fn sent(&mut self, token: u64, ended: &Ended) {
+    fn sent(&mut self, now: Micros, token: u64, ended: &Ended) {
         match self.flights.land(token) {
             Some(Cargo::Frame { vm, serial }) => self.landed(vm, serial, ended),
-            Some(Cargo::Announcement { .. }) => self.announced(ended.outcome),
+            Some(Cargo::Announcement { vm, sleeps }) => {
+                self.announced(now, vm, sleeps, ended.outcome);
+            }
             Some(Cargo::Probe { .. }) => {}
             None => self.counters.orphans += 1,
         }
@@ -229,7 +235,8 @@ impl Nic {
     /// Lets due things happen and gives the air what it has room for. Returns when to come back
     /// unless something else happens first; `None` when no timer runs.
     pub fn step<M: Medium>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
-        let switch = self.watch(now);
+        let watch = self.watch(now);
+        let rest = self.rest(now, air);
         let mut wait = Some(now);
         for _ in 0..TURNS {
             let (wishes, recheck) = self.wishes(now);
@@ -242,7 +249,7 @@ impl Nic {
             }
         }
         self.feed(now, air);
-        earlier(wait, switch)
+        earlier(wait, earlier(watch, rest))
     }
 
     /// The next event for a VM.
@@ -315,7 +322,7 @@ impl Nic {
         self.schedule.here()
     }
 
-    /// The sleep schedule of the radio. An emulated radio hears what comes while it sleeps.
+    /// The sleep schedule that the radio was last told.
     pub fn power_save(&self) -> PowerSave {
         self.power
     }
@@ -394,6 +401,10 @@ impl Nic {
                 counters.drop_frame(DropReason::Reset);
             }
         });
+        if self.active().next().is_none() {
+            self.rise(now, air);
+            self.doze.turn(now, false);
+        }
         self.refresh_filter(air);
     }
 

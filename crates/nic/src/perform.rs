@@ -1,6 +1,6 @@
 //! What the channel schedule wishes and what it makes the card do: moves, announcements, probes.
 
-use airlane_air::{Outcome, Protection, Transmission};
+use airlane_air::{Protection, Transmission};
 use airlane_lane::VmId;
 use airlane_wlan::{AccessCategory, Buffer, Channel, Event, MacAddr, Micros, Rate, RateLadder};
 
@@ -67,6 +67,7 @@ impl Nic {
             Act::Recall => self.recall(now, air),
             Act::AnnounceAbsence => self.announce(now, true, air),
             Act::Tune(channel) => {
+                self.rise(now, air);
                 self.recall(now, air);
                 self.counters.tunes += 1;
                 // A frame in the middle of its exchange is given back by the air once that has failed.
@@ -86,11 +87,16 @@ impl Nic {
     /// Tells the access points on the present channel that their stations sleep, or are awake.
     fn announce<M: Medium>(&mut self, now: Micros, away: bool, air: &mut M) {
         for vm in VmId::all() {
-            if let Some((frame, rate)) = self.announcement(vm, away) {
-                self.counters.announcements += 1;
-                let cargo = Cargo::Announcement { vm };
-                self.send_own(now, frame, rate, cargo, true, air);
-            }
+            self.tell(now, vm, away, air);
+        }
+    }
+
+    /// Tells one of them, unless it knows.
+    pub(crate) fn tell<M: Medium>(&mut self, now: Micros, vm: VmId, sleeps: bool, air: &mut M) {
+        if let Some((frame, rate)) = self.announcement(vm, sleeps) {
+            self.counters.announcements += 1;
+            let cargo = Cargo::Announcement { vm, sleeps };
+            self.send_own(now, frame, rate, cargo, true, air);
         }
     }
 
@@ -107,12 +113,6 @@ impl Nic {
         }
         let rate = lowest(vmac);
         null_frame(vmac, away).map(|frame| (frame, rate))
-    }
-
-    pub(crate) fn announced(&mut self, outcome: Outcome) {
-        if outcome != Outcome::Acknowledged {
-            self.counters.unheard_announcements += 1;
-        }
     }
 
     fn stop_begins<M: Medium>(&mut self, now: Micros, stop: Stop, air: &mut M) {
@@ -186,7 +186,8 @@ impl Nic {
 
     fn watch_beacons(&mut self, now: Micros, vm: VmId) -> Option<Micros> {
         let vmac = self.vmac(vm).filter(|vmac| vmac.associated())?;
-        let here = self.schedule.present_since(vmac.channel()?);
+        let tuned = self.schedule.present_since(vmac.channel()?);
+        let here = self.doze.present_since(tuned);
         let vmac = self.vmac_mut(vm)?;
         let missed = vmac.beacons.pass(now, here);
         let next = vmac.beacons.deadline(here);

@@ -122,9 +122,7 @@ impl Nic {
         let (frame, cipher) = self.open(vm, header, &heard.frame);
         if let Some(vmac) = self.vmac_mut(vm) {
             note_beacon(vmac, header, heard);
-            if header.is_data() && !header.receiver.is_group() {
-                vmac.traffic = heard.at;
-            }
+            note_data(vmac, header, heard.at);
         }
         self.deliver(vm, heard, frame, cipher);
     }
@@ -255,7 +253,20 @@ fn note_beacon(vmac: &mut Vmac, header: &Header, heard: &Heard) {
         statistics.beacons = statistics.beacons.wrapping_add(1);
         statistics.beacon_signal = heard.signal.rounded();
         let body = heard.frame.get(header.length..).unwrap_or_default();
-        let facts = BeaconFacts::parse(body).unwrap_or_default();
-        vmac.beacons.heard(heard.at, &facts);
+        let facts = BeaconFacts::parse(body, vmac.association_id());
+        vmac.beacons.heard(heard.at, &facts.unwrap_or_default());
+    }
+}
+
+fn note_data(vmac: &mut Vmac, header: &Header, at: Micros) {
+    const MORE_DATA: u16 = 0x2000;
+    if !header.is_data() {
+        return;
+    }
+    if header.receiver.is_group() {
+        vmac.beacons
+            .group_frame(at, header.control & MORE_DATA != 0);
+    } else {
+        vmac.received_at = at;
     }
 }

@@ -210,7 +210,7 @@ impl Nic {
         };
         self.charge(vm, &prepared);
         if let Some(vmac) = self.vmac_mut(vm) {
-            vmac.traffic = now;
+            vmac.sent_at = now;
             vmac.note_in_air(prepared.category, true);
         }
         self.set_stage(vm, serial, Stage::InAir(token, prepared));

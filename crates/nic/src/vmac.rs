@@ -133,8 +133,11 @@ pub(crate) struct Vmac {
     pub(crate) edca: [EdcaParameters; 4],
     pub(crate) timing: Timing,
     pub(crate) beacons: Beacons,
-    /// The last data frame to or from it.
-    pub(crate) traffic: Micros,
+    /// The last data frame to it, and from it.
+    pub(crate) received_at: Micros,
+    pub(crate) sent_at: Micros,
+    /// When its access point was last told that it is awake after all.
+    pub(crate) roused_at: Micros,
     /// Instead of the radio's own.
     pub(crate) tx_power: Option<Dbm>,
     pub(crate) statistics: Statistics,
@@ -162,7 +165,9 @@ impl Vmac {
             edca: [EdcaParameters::DCF; 4],
             timing: Timing::default(),
             beacons: Beacons::default(),
-            traffic: Micros(0),
+            received_at: Micros(0),
+            sent_at: Micros(0),
+            roused_at: Micros(0),
             tx_power: None,
             statistics: Statistics::default(),
             sequence: 0,
@@ -187,6 +192,12 @@ impl Vmac {
     pub(crate) fn bssid(&self) -> Option<MacAddr> {
         let bssid = self.config.as_ref()?.bssid;
         bssid.is_station().then_some(bssid)
+    }
+
+    /// Its association ID; zero when not associated.
+    pub(crate) fn association_id(&self) -> u16 {
+        let config = self.config.as_ref().filter(|config| config.associated);
+        config.map_or(0, |config| config.association_id & 0x3fff)
     }
 
     /// Its channel, once configured.
@@ -253,12 +264,13 @@ impl Vmac {
         {
             home.channel = channel;
         }
-        let working = self.has_pending() || now.since(self.traffic) < WORKING;
+        let traffic = self.received_at.max(self.sent_at);
+        let working = self.has_pending() || now.since(traffic) < WORKING;
         if working {
             home.weight = home.weight.saturating_add(u32::from(weight));
         }
         home.pending |= self.has_pending();
-        home.traffic = home.traffic.max(self.traffic);
+        home.traffic = home.traffic.max(traffic);
         home.joining = home.joining.max(self.joining_until(now));
         if !self.associated() {
             return;

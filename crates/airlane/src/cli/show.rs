@@ -88,8 +88,10 @@ fn text(show: &Show) -> String {
     let widths: Vec<usize> = (0..HEADINGS.len()).filter_map(width).collect();
     let channel = show.radio.channel.as_deref().unwrap_or("none");
     let mut text = format!(
-        "{}: {:.0} s, radio on channel {channel}\n",
-        show.run, show.seconds
+        "{}: {:.0} s, radio on channel {channel}{}\n",
+        show.run,
+        show.seconds,
+        awake(show)
     );
     text.push_str(&channels(show));
     for row in &rows {
@@ -102,6 +104,17 @@ fn text(show: &Show) -> String {
         text.push('\n');
     }
     text
+}
+
+/// How much of its time the radio is awake, once it has slept.
+fn awake(show: &Show) -> String {
+    let count = |name: &str| show.radio.counters.get(name).copied().unwrap_or(0);
+    let (awake, asleep) = (count("nic_awake_us"), count("nic_asleep_us"));
+    if asleep == 0 {
+        return String::new();
+    }
+    let thousandths = awake.saturating_mul(1_000) / awake.saturating_add(asleep);
+    format!(", awake {}.{} %", thousandths / 10, thousandths % 10)
 }
 
 /// How the radio divides its time, when it has to.
@@ -158,6 +171,16 @@ fn dropped(vm: &Vm) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_radio_that_has_slept_says_how_much_it_was_awake() {
+        let mut show = Show::default();
+        assert!(!text(&show).contains("awake"));
+        let spent = [("nic_awake_us", 41_000), ("nic_asleep_us", 959_000)];
+        let spent = spent.map(|(name, time)| (name.to_owned(), time));
+        show.radio.counters.extend(spent);
+        assert!(text(&show).contains("channel none, awake 4.1 %\n"));
+    }
 
     #[test]
     fn a_vm_is_one_row_under_a_heading() {

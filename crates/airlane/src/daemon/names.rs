@@ -39,6 +39,15 @@ pub fn nic(counters: &airlane_nic::Counters) -> Named {
     )
 }
 
+/// Time that the NIC's radio has spent awake and asleep.
+pub fn awake(time: &airlane_nic::AwakeTime) -> Named {
+    vec![
+        ("awake_us", time.awake.0),
+        ("asleep_us", time.asleep.0),
+        ("naps", time.naps),
+    ]
+}
+
 /// Counters of the host driver.
 pub fn host(counters: &HostCounters) -> Named {
     named!(counters;

@@ -74,6 +74,9 @@ impl RadioStatus {
         for (name, value) in names::nic(&radio.nic().counters()) {
             add("nic", name, value);
         }
+        for (name, value) in names::awake(&radio.nic().awake_time(at)) {
+            add("nic", name, value);
+        }
         for (name, value) in names::host(&radio.host().counters()) {
             add("host", name, value);
         }

@@ -8,7 +8,7 @@ use airlane_wlan::*;
 use super::world::*;
 
 /// A scan of one VM, channel by channel, active or not.
-fn scan(number: usize, channels: &[(u16, bool)]) -> Vec<Visit> {
+pub(super) fn scan(number: usize, channels: &[(u16, bool)]) -> Vec<Visit> {
     let visits = channels.iter().enumerate();
     visits
         .map(|(at, &(channel, active))| Visit {

@@ -7,5 +7,6 @@ mod neighbours;
 mod protection;
 mod receive;
 mod scale;
+mod sleep;
 mod transmit;
 mod world;
