@@ -37,10 +37,14 @@ mod joining;
 mod lossy;
 #[path = "stories/moving.rs"]
 mod moving;
+#[path = "stories/neighbours.rs"]
+mod neighbours;
 #[path = "stories/resets.rs"]
 mod resets;
 #[path = "stories/scanning.rs"]
 mod scanning;
+#[path = "stories/security.rs"]
+mod security;
 #[path = "stories/sharing.rs"]
 mod sharing;
 #[path = "stories/sleeping.rs"]

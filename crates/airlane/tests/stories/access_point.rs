@@ -42,6 +42,8 @@ pub struct Seen {
     pub attempts: u64,
     /// Frames kept since their station slept.
     pub kept: u64,
+    /// Bodies of protected action frames.
+    pub actions: Vec<Vec<u8>>,
 }
 
 /// A station that has begun to join.
@@ -135,6 +137,11 @@ impl AccessPoint {
         self.keys.insert(station, key);
     }
 
+    /// From now on its key for this member is another.
+    pub fn preset_for_member(&mut self, station: MacAddr, key: Key) {
+        self.members.get_mut(&station).expect("a member").key = key;
+    }
+
     /// Beacons no more.
     pub fn fall_silent(&mut self) {
         self.next_beacon = None;
@@ -203,9 +210,17 @@ impl AccessPoint {
             self.authenticate(from);
         } else if header.is_management(subtype::ASSOCIATION_REQUEST) {
             self.associate(from, &frame[header.length + 4..]);
+        } else if header.is_management(subtype::ACTION) && header.is_protected() {
+            self.hear_action(from, &header, frame);
         } else if header.is_data() {
             self.hear_data(from, &header, frame);
         }
+    }
+
+    fn hear_action(&mut self, from: MacAddr, header: &Header, frame: &[u8]) {
+        let key = self.members.get(&from).map(|member| member.key);
+        let opened = ccmp::open(&key.unwrap_or_default(), frame, header.length);
+        self.seen.actions.extend(opened.map(|(_, body)| body));
     }
 
     fn is_duplicate(&mut self, from: MacAddr, header: &Header) -> bool {
@@ -297,6 +312,17 @@ impl AccessPoint {
             self.seen.kept += 1;
         }
         self.release(to);
+    }
+
+    /// Encrypts a management frame for a station.
+    pub fn send_protected(&mut self, to: MacAddr, subtype: u8, body: &[u8]) {
+        let own = self.bssid;
+        let mut header = frames::management(subtype, to, own, own, &[]);
+        header[1] |= frames::PROTECTED;
+        let member = self.members.get_mut(&to).expect("a member");
+        member.sent_number += 1;
+        let frame = ccmp::seal(&member.key, 0, member.sent_number, &header, body);
+        self.send(to, frame);
     }
 
     /// A group frame: at once, or behind the next beacon when somebody sleeps.

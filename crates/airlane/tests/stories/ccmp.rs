@@ -52,10 +52,11 @@ pub fn packet_number(ccmp: &[u8]) -> u64 {
     })
 }
 
-/// Data frames with three addresses only (12.5.3.3.3).
+/// Frames with three addresses only (12.5.3.3.3). Of data frames three bits of the subtype are left out.
 fn aad(header: &[u8]) -> Vec<u8> {
     let qos = header.len() == 26;
-    let mut aad = vec![header[0] & 0x8f, (header[1] & 0xc7) | 0x40];
+    let kept = if is_management(header) { 0xff } else { 0x8f };
+    let mut aad = vec![header[0] & kept, (header[1] & 0xc7) | 0x40];
     if qos {
         aad[1] &= 0x7f;
     }
@@ -67,10 +68,17 @@ fn aad(header: &[u8]) -> Vec<u8> {
     aad
 }
 
-/// Priority, transmitter, packet number (12.5.3.3.4).
+fn is_management(header: &[u8]) -> bool {
+    header[0] & 0x0c == 0
+}
+
+/// Priority, whether a management frame, transmitter, packet number (12.5.3.3.4).
 fn nonce(header: &[u8], number: u64) -> [u8; 13] {
     let mut nonce = [0; 13];
     nonce[0] = header.get(24).map_or(0, |qos| qos & 0x0f);
+    if is_management(header) {
+        nonce[0] |= 0x10;
+    }
     nonce[1..7].copy_from_slice(&header[10..16]);
     nonce[7..].copy_from_slice(&number.to_be_bytes()[2..]);
     nonce

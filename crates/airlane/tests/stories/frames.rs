@@ -47,6 +47,9 @@ impl Note {
     }
 }
 
+/// Second octet of the frame control: the body is encrypted.
+pub const PROTECTED: u8 = 0x40;
+
 /// A management frame.
 pub fn management(subtype: u8, to: MacAddr, from: MacAddr, bssid: MacAddr, body: &[u8]) -> Vec<u8> {
     let control = [subtype << 4, 0, 0, 0];

@@ -76,6 +76,8 @@ pub struct Vm {
     /// Frames that should not have come: another's, or not decrypted.
     pub wrong: Vec<Vec<u8>>,
     pub duplicates: u64,
+    /// Protected management frames that the card could not decrypt.
+    pub unopened: usize,
     number: u32,
     packet_number: u64,
     sequence: u16,
@@ -106,6 +108,7 @@ impl Vm {
             reports: Vec::new(),
             wrong: Vec::new(),
             duplicates: 0,
+            unopened: 0,
             number: 0,
             packet_number: 0,
             sequence: 0,
@@ -208,6 +211,23 @@ impl Vm {
         self.driver.transmit(frame, &options);
     }
 
+    /// Sends a management frame that the card encrypts.
+    pub fn send_protected(&mut self, subtype: u8, body: &[u8]) {
+        let bss = self.bss.as_ref().expect("associated");
+        let (to, key) = (bss.bssid, bss.key);
+        let mut frame = frames::management(subtype, to, self.address, to, &[]);
+        frame[1] |= frames::PROTECTED;
+        self.packet_number += 1;
+        frame.extend(ccmp::ccmp_header(0, self.packet_number));
+        frame.extend(body);
+        let options = TxOptions {
+            rate: OFDM_6,
+            ccmp: Some(key),
+            ..TxOptions::MANAGEMENT
+        };
+        self.driver.transmit(&frame, &options);
+    }
+
     /// An interface without a network, on this channel.
     pub fn bring_interface_up(&mut self, channel: Channel) {
         self.driver.configure(&Station {
@@ -268,11 +288,17 @@ impl Vm {
     }
 
     fn hear(&mut self, now: Micros, frame: &RxFrame) {
-        assert!(self.heard_at <= frame.at && frame.at <= now.0, "time rises");
-        self.heard_at = frame.at;
         let header = Header::parse(&frame.bytes).expect("whole frames");
         let body = &frame.bytes[header.length..];
-        if header.is_beacon() || header.is_management(subtype::PROBE_RESPONSE) {
+        let announces = header.is_beacon() || header.is_management(subtype::PROBE_RESPONSE);
+        let own = self.bss.as_ref().map(|bss| bss.bssid);
+        assert!(frame.at <= now.0, "nothing comes before it was sent");
+        // What a scan tells of other networks may be some seconds old.
+        if !announces || header.address3 == own {
+            assert!(self.heard_at <= frame.at, "time rises");
+            self.heard_at = frame.at;
+        }
+        if announces {
             self.hear_network(&header, body);
         } else if header.receiver != self.address && !header.receiver.is_group() {
             self.wrong.push(frame.bytes.clone());
@@ -281,6 +307,7 @@ impl Vm {
         } else if header.is_data() {
             self.hear_data(&header, frame);
         } else if header.receiver == self.address {
+            self.unopened += usize::from(header.is_protected() && frame.status != DECRYPTED);
             self.management.push(frame.bytes.clone());
         }
     }
@@ -298,7 +325,8 @@ impl Vm {
         let bssid = header.address3.unwrap_or_default();
         let timestamp = body[..8].try_into().map_or(0, u64::from_le_bytes);
         let ssid = frames::ssid(&body[12..]).unwrap_or_default();
-        if let Some(before) = self.heard.get(&bssid) {
+        let own = self.bss.as_ref().is_some_and(|bss| bss.bssid == bssid);
+        if let Some(before) = self.heard.get(&bssid).filter(|_| own) {
             let same = header.is_retry() || !header.is_beacon();
             assert!(same || before.timestamp < timestamp, "beacons in order");
         }

@@ -74,7 +74,22 @@ impl<C: Card> Driver<C> {
 
     /// Scans channels of one band, actively; the status word of the response.
     pub fn scan(&mut self, band: Band, channels: &[u8], address: MacAddr) -> u32 {
-        let response = self.command(0x80, &scan(band, channels, address));
+        let active: Vec<_> = channels.iter().map(|&channel| (channel, true)).collect();
+        self.scan_with(band, &active, address, Micros(0))
+    }
+
+    /// Scans channels of one band, each actively or not, away from the operating channel for no longer than
+    /// `max_away` (zero: not associated); the status word of the response.
+    pub fn scan_with(
+        &mut self,
+        band: Band,
+        channels: &[(u8, bool)],
+        address: MacAddr,
+        max_away: Micros,
+    ) -> u32 {
+        let mut payload = scan(band, channels, address);
+        payload[0x0c..0x10].copy_from_slice(&(max_away.0 as u32).to_le_bytes());
+        let response = self.command(0x80, &payload);
         u32::from_le_bytes([response[0], response[1], response[2], response[3]])
     }
 }
@@ -133,8 +148,8 @@ pub fn ccmp_key(station: u8, slot: u8, group: Option<u8>, bytes: [u8; 16]) -> [u
     payload
 }
 
-/// SCAN with a template that names no network.
-fn scan(band: Band, channels: &[u8], address: MacAddr) -> Vec<u8> {
+/// SCAN with a template that names no network. Dwell times are the driver's for one name, actively 36 ms, else 120.
+fn scan(band: Band, channels: &[(u8, bool)], address: MacAddr) -> Vec<u8> {
     let mut probe = vec![0x40, 0, 0, 0];
     probe.extend([0xff; 6]);
     probe.extend(address.0);
@@ -151,8 +166,9 @@ fn scan(band: Band, channels: &[u8], address: MacAddr) -> Vec<u8> {
     payload[0x14] = if band == Band::Ghz2 { 5 } else { 0 };
     payload[0x28..0x2c].copy_from_slice(&rate.to_le_bytes());
     payload.extend(probe);
-    for &channel in channels {
-        payload.extend([1, 0, 0, 0, channel, 0, 0, 110, 36, 0, 120, 0]);
+    for &(channel, active) in channels {
+        let kind = u8::from(active);
+        payload.extend([kind, 0, 0, 0, channel, 0, 0, 110, 36, 0, 120, 0]);
     }
     payload
 }

@@ -233,6 +233,15 @@ impl<C: Card> Driver<C> {
         self.packets.remove(at)
     }
 
+    /// All notifications with these ids, oldest first.
+    pub fn take_notifications(&mut self, ids: &[u8]) -> Vec<Packet> {
+        let is_it = |packet: &Packet| ids.contains(&packet.id) && packet.sequence & 0x8000 != 0;
+        let all = std::mem::take(&mut self.packets);
+        let (taken, left): (Vec<_>, Vec<_>) = all.into_iter().partition(is_it);
+        self.packets = left.into();
+        taken
+    }
+
     /// The response to the command with this sequence word.
     pub fn take_response(&mut self, sequence: u16) -> Option<Packet> {
         let is_it = |packet: &Packet| packet.sequence == sequence;
