@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 pub mod hwsim;
+mod seals;
 mod socket;
 mod tsc;
 pub mod vfio;

@@ -9,7 +9,9 @@ use std::time::Duration;
 use airlane_lane::ring::{Receiver, Sender, ring};
 use airlane_vmm::{EventFd, EventWake, FromHwsim, HwsimServer, ToHwsim, serve_hwsim};
 use airlane_wlan::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
-use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
+use vhost::vhost_user::message::{
+    VhostUserHeaderFlag, VhostUserProtocolFeatures, VhostUserVirtioFeatures,
+};
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
@@ -91,13 +93,30 @@ struct Guest {
 
 impl Guest {
     fn new() -> Self {
-        let fd = rustix::fs::memfd_create("guest", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let guest = Self::unsealed();
+        rustix::fs::fcntl_add_seals(&guest.file, rustix::fs::SealFlags::SHRINK).unwrap();
+        guest
+    }
+    fn unsealed() -> Self {
+        use rustix::fs::MemfdFlags;
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let fd = rustix::fs::memfd_create("guest", flags).unwrap();
         let file = File::from(fd);
         file.set_len(SIZE).unwrap();
         let backing = FileOffset::new(file.try_clone().unwrap(), 0);
         let range = (GuestAddress(0), SIZE as usize, Some(backing));
         let memory = GuestMemoryMmap::from_ranges_with_files([range]).unwrap();
         Self { file, memory }
+    }
+    fn region(&self) -> VhostUserMemoryRegionInfo {
+        use std::os::fd::AsRawFd;
+        VhostUserMemoryRegionInfo {
+            guest_phys_addr: 0,
+            memory_size: SIZE,
+            userspace_addr: 0x7000_0000,
+            mmap_offset: 0,
+            mmap_handle: self.file.as_raw_fd(),
+        }
     }
     fn put(&self, at: u64, bytes: &[u8]) {
         self.memory.write_slice(bytes, GuestAddress(at)).unwrap();
@@ -113,7 +132,6 @@ impl Guest {
 
 /// What QEMU does from connect to DRIVER_OK.
 fn connect(path: &PathBuf, guest: &Guest, queues: [&Queue; 2]) -> Frontend {
-    use std::os::fd::AsRawFd;
     let mut frontend = Frontend::connect(path, 2).unwrap();
     frontend.set_owner().unwrap();
     let features = frontend.get_features().unwrap();
@@ -124,14 +142,7 @@ fn connect(path: &PathBuf, guest: &Guest, queues: [&Queue; 2]) -> Frontend {
     assert_eq!(frontend.get_queue_num().unwrap(), 2);
     let wanted = 1 << 32 | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits();
     frontend.set_features(features & wanted).unwrap();
-    let region = VhostUserMemoryRegionInfo {
-        guest_phys_addr: 0,
-        memory_size: SIZE,
-        userspace_addr: 0x7000_0000,
-        mmap_offset: 0,
-        mmap_handle: guest.file.as_raw_fd(),
-    };
-    frontend.set_mem_table(&[region]).unwrap();
+    frontend.set_mem_table(&[guest.region()]).unwrap();
     for (index, queue) in queues.into_iter().enumerate() {
         let user = |at: u64| at + 0x7000_0000;
         let layout = VringConfigData {
@@ -341,6 +352,29 @@ fn a_guest_that_reboots_and_a_front_end_that_returns_are_served_again() {
         drop(frontend);
     }
     assert_eq!(bench.server.counters().connections, 2);
+}
+
+#[test]
+fn memory_that_could_vanish_is_refused_and_the_next_front_end_is_served() {
+    let mut bench = bench("unsealed", 64);
+    let guest = Guest::unsealed();
+    let mut frontend = Frontend::connect(&bench.path, 2).unwrap();
+    frontend.set_owner().unwrap();
+    let features = frontend.get_features().unwrap();
+    frontend.set_features(features).unwrap();
+    frontend
+        .set_protocol_features(VhostUserProtocolFeatures::REPLY_ACK)
+        .unwrap();
+    frontend.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
+    assert!(frontend.set_mem_table(&[guest.region()]).is_err());
+    drop(frontend);
+    let guest = Guest::new();
+    let (mut tx, rx) = (Queue::new(0x1_0000), Queue::new(0x8_0000));
+    let _frontend = connect(&bench.path, &guest, [&tx, &rx]);
+    tx.send(&guest, &frame_message(7, &[1; 24]));
+    assert!(matches!(bench.next(), FromHwsim::Connected));
+    assert!(matches!(bench.next(), FromHwsim::Frame(frame) if frame.cookie == 7));
+    assert_eq!(bench.server.counters().memory_refused, 1);
 }
 
 #[test]

@@ -9,12 +9,16 @@ use airlane_lane::ring::{Receiver, Sender};
 use airlane_wlan::BufferPool;
 use vhost_user_backend::{VringMutex, VringState, VringT};
 use virtio_queue::{DescriptorChain, QueueT};
-use vm_memory::{Bytes, GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
+use vm_memory::{
+    Bytes, GuestAddressSpace, GuestMemoryAtomic, GuestMemoryBackend, GuestMemoryMmap,
+    GuestMemoryRegion,
+};
 
 use super::codec::{self, CodecError, FromGuest};
 use super::netlink::message_length;
 use super::waiting::Waiting;
 use super::{FromHwsim, HwsimCounters, HwsimFrame, ToHwsim};
+use crate::seals::cannot_shrink;
 use airlane_wlan::Dbm;
 
 type Guest = GuestMemoryMmap<()>;
@@ -101,9 +105,17 @@ impl Backend {
         self.broken = false;
     }
 
-    /// The guest's memory has changed.
-    pub fn memory(&mut self, memory: Atomic) {
-        self.memory = Some(memory);
+    /// The guest's memory has changed. Of what could vanish nothing is touched: `false`.
+    pub fn memory(&mut self, memory: Atomic) -> bool {
+        let stays = {
+            let regions = memory.memory();
+            let mut files = regions.iter().map(|region| region.file_offset());
+            files.all(|file| file.is_some_and(|file| cannot_shrink(file.file())))
+        };
+        self.counters.memory_refused += u64::from(!stays);
+        self.broken |= !stays;
+        self.memory = stays.then_some(memory);
+        stays
     }
 
     /// One of the virtqueues has been notified.

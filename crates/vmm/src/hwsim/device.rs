@@ -97,8 +97,10 @@ impl VhostUserBackend for Device {
     fn set_event_idx(&self, _enabled: bool) {}
 
     fn update_memory(&self, memory: Atomic) -> io::Result<()> {
-        self.backend().memory(memory);
-        Ok(())
+        if self.backend().memory(memory) {
+            return Ok(());
+        }
+        Err(io::Error::from_raw_os_error(libc::EPERM))
     }
 
     fn stop_vring(&self, _queue: u32) -> io::Result<()> {

@@ -204,4 +204,6 @@ pub struct HwsimCounters {
     pub bad_buffers: u64,
     /// Messages of the medium that came while no guest was there.
     pub without_guest: u64,
+    /// Memory tables refused, since the guest's memory could vanish.
+    pub memory_refused: u64,
 }

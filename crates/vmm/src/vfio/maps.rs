@@ -8,11 +8,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::SealFlags;
-
 use airlane_dma::{Backing, MapError, Memory};
 
 use super::protocol::{DmaMap, DmaUnmap};
+use crate::seals::cannot_shrink;
 use vfio_bindings::bindings::vfio::*;
 
 /// Most ranges that one client may hold, announced as `max_dma_maps`.
@@ -56,7 +55,9 @@ impl Maps {
         }
         let backed = file.is_some();
         if let Some(file) = file {
-            cannot_shrink(&file)?;
+            if !cannot_shrink(&file) {
+                return Err(libc::EPERM);
+            }
             let backing = Backing::File(File::from(file), map.offset);
             let writable = map.flags & VFIO_DMA_MAP_FLAG_WRITE != 0;
             memory
@@ -127,20 +128,6 @@ impl Maps {
         let last = self.0.range(address..end).next_back();
         last.is_some_and(|(&start, range)| !ends_after(start, range, end))
     }
-}
-
-/// Memory that vanished below the card would end this process with SIGBUS, and all other VMs' cards with
-/// it. QEMU seals a memory-backend-memfd unless it is told `seal=off` (`man 2 fcntl`, F_SEAL_SHRINK).
-fn cannot_shrink(file: &OwnedFd) -> Result<(), i32> {
-    let seals = rustix::fs::fcntl_get_seals(file);
-    if seals.is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
-        return Ok(());
-    }
-    tracing::error!(
-        "guest memory is refused: its file is not sealed against shrinking. Use memory-backend-memfd \
-         with share=on and without seal=off"
-    );
-    Err(libc::EPERM)
 }
 
 fn errno(error: &MapError) -> i32 {

@@ -1,4 +1,5 @@
 use super::*;
+use rustix::fs::SealFlags;
 
 fn unsealed(size: u64) -> OwnedFd {
     let flags = rustix::fs::MemfdFlags::CLOEXEC | rustix::fs::MemfdFlags::ALLOW_SEALING;
