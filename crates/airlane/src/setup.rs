@@ -27,6 +27,9 @@ pub struct Setup {
     pub kernels: Vec<Kernel>,
     /// The guests' file systems.
     pub images: Images,
+    /// passt, for uplinks that need no privilege.
+    #[serde(default)]
+    pub passt: Option<Program>,
 }
 
 /// A program with what must stand before its arguments.
@@ -115,6 +118,21 @@ impl Setup {
         };
         serde_json::from_str(&text)
             .with_context(|| format!("{} is not as expected\n  remedy: {REMEDY}", path.display()))
+    }
+
+    /// passt: what was set up, else the one in PATH.
+    pub fn passt(&self) -> Result<Vec<String>> {
+        if let Some(passt) = &self.passt {
+            return Ok(passt.argv.clone());
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&folders)
+            .map(|folder| folder.join("passt"))
+            .find(|path| path.is_file());
+        let found = found.with_context(|| {
+            format!("the uplink \"user\" needs passt, which is not there\n  remedy: {REMEDY}, or install passt")
+        })?;
+        Ok(vec![found.to_string_lossy().into_owned()])
     }
 
     /// The kernel of that version, or the first one.

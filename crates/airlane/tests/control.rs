@@ -42,6 +42,7 @@ impl World {
             }],
             access_point_vms: Vec::new(),
             built_ins: Vec::new(),
+            uplinks: Vec::new(),
         })
         .unwrap();
         let names = Names {

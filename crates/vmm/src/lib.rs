@@ -10,6 +10,7 @@
 pub mod hwsim;
 mod seals;
 mod socket;
+mod tap;
 mod tsc;
 pub mod vfio;
 mod wake;
@@ -19,6 +20,7 @@ pub use hwsim::{
     serve_hwsim,
 };
 pub use socket::SocketError;
+pub use tap::{Tap, TapError};
 pub use tsc::time_stamp_counter;
 pub use vfio::{Counters, Ended, Malformed, PciDevice, VfioUserError, VfioUserServer};
 pub use vmm_sys_util::eventfd::EventFd;

@@ -25,6 +25,7 @@ pub struct Manifest {
     kernels: Vec<KernelEntry>,
     images: Images,
     tshark: Option<Program>,
+    passt: Option<Program>,
 }
 
 #[derive(Serialize)]
@@ -49,13 +50,7 @@ struct Images {
 
 impl Manifest {
     /// Describes what the cache holds.
-    pub fn new(
-        qemu: &Qemu,
-        accel: Accel,
-        kernels: &[Kernel],
-        base: &Artefact,
-        tshark: Option<&Artefact>,
-    ) -> Result<Self> {
+    pub fn new(qemu: &Qemu, accel: Accel, kernels: &[Kernel], base: &Artefact) -> Result<Self> {
         Ok(Self {
             qemu: Program {
                 argv: qemu.argv.clone(),
@@ -69,8 +64,23 @@ impl Manifest {
             images: Images {
                 base: image::base(base),
             },
-            tshark: tshark.map(program).transpose()?,
+            tshark: None,
+            passt: None,
         })
+    }
+
+    /// With this tshark.
+    pub fn with_tshark(self, tshark: Option<&Artefact>) -> Result<Self> {
+        let program = |artefact| program(artefact, "tshark");
+        let tshark = tshark.map(program).transpose()?;
+        Ok(Self { tshark, ..self })
+    }
+
+    /// With this passt.
+    pub fn with_passt(self, passt: Option<&Artefact>) -> Result<Self> {
+        let program = |artefact| program(artefact, "passt");
+        let passt = passt.map(program).transpose()?;
+        Ok(Self { passt, ..self })
     }
 
     /// Puts it into the cache folder, in one piece.
@@ -96,10 +106,10 @@ fn kernel(kernel: &Kernel) -> KernelEntry {
     }
 }
 
-fn program(tshark: &Artefact) -> Result<Program> {
-    let argv = Tree::new(&tshark.path).argv("tshark")?;
+fn program(artefact: &Artefact, name: &str) -> Result<Program> {
+    let argv = Tree::new(&artefact.path).argv(name)?;
     Ok(Program {
         argv,
-        version: tshark.version.clone(),
+        version: artefact.version.clone(),
     })
 }

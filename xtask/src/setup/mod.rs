@@ -10,6 +10,7 @@ mod kernel;
 mod manifest;
 mod mirror;
 mod modules;
+mod passt;
 mod progress;
 mod qemu;
 mod tool;
@@ -68,7 +69,7 @@ pub fn run(options: &Options) -> Result<()> {
         .iter()
         .filter(|series| options.kernel.wants(series));
     let wanted: Vec<_> = wanted.collect();
-    let mut progress = Progress::new(4 + wanted.len() + usize::from(options.with_tshark));
+    let mut progress = Progress::new(5 + wanted.len() + usize::from(options.with_tshark));
 
     let qemu = progress.step("QEMU", || qemu::ensure(&cache))?;
     let userland = progress.step("guest programs", || userland::ensure(&cache))?;
@@ -77,6 +78,7 @@ pub fn run(options: &Options) -> Result<()> {
         let name = format!("guest kernel {}", series.version);
         progress.step(&name, || kernel::ensure(&cache, series, &userland))?;
     }
+    progress.step("passt", || passt::ensure(&cache))?;
     if options.with_tshark {
         progress.step("tshark", || tshark::ensure(&cache))?;
     }
@@ -86,7 +88,10 @@ pub fn run(options: &Options) -> Result<()> {
     })?;
 
     let tshark = tshark::present(&cache)?;
-    let manifest = Manifest::new(&qemu, accel, &kernels, &base, tshark.as_ref())?;
+    let passt = passt::present(&cache)?;
+    let manifest = Manifest::new(&qemu, accel, &kernels, &base)?
+        .with_tshark(tshark.as_ref())?
+        .with_passt(passt.as_ref())?;
     let path = manifest.write(&cache)?;
     eprintln!("ready: {}", path.display());
     Ok(())

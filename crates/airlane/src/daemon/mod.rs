@@ -1,5 +1,5 @@
 //! The daemon: one thread for each VM's lane, one for the radio, one for each access-point VM's
-//! virtqueues, one for the capture file. Owns the sockets to which VMMs attach.
+//! virtqueues, one for each uplink, one for the capture file. Owns the sockets to which VMMs attach.
 
 mod access_points;
 mod built_in;
@@ -18,6 +18,7 @@ mod radio_thread;
 mod status;
 mod tuning;
 mod unshared;
+pub mod uplink;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,10 +48,11 @@ pub use handle::{DaemonStatus, Handle};
 pub use neighbour::Neighbour;
 pub use radio::Placed;
 use radio::Radio;
-use radio_thread::{Ask, HwsimEnds, LaneEnds, RadioThread};
+use radio_thread::{Ask, Ends, HwsimEnds, LaneEnds, RadioThread};
 pub use status::{BuiltInStatus, RadioStatus, VmacStatus};
 pub use tuning::{DataPath, Tuning};
 pub use unshared::UnsharedCard;
+use uplink::Uplink;
 
 /// Requests, and events, that one lane's rings hold.
 const LANE_RING: usize = 1_024;
@@ -79,6 +81,8 @@ pub struct DaemonConfig {
     pub access_point_vms: Vec<Site>,
     /// Access points without a VM.
     pub built_ins: Vec<BuiltIn>,
+    /// What is behind some of those, by index.
+    pub uplinks: Vec<(usize, Uplink)>,
 }
 
 /// One VM's card.
@@ -102,6 +106,7 @@ pub struct Daemon {
     tuning: Tuning,
     lanes: Vec<JoinHandle<()>>,
     hwsim: Vec<HwsimServer>,
+    uplinks: Vec<JoinHandle<()>>,
     radio: Option<JoinHandle<RadioStatus>>,
     handle: Arc<Handle>,
     stop: EventFd,
@@ -145,6 +150,7 @@ impl Daemon {
             tuning: config.tuning,
             lanes: Vec::new(),
             hwsim: Vec::new(),
+            uplinks: Vec::new(),
             radio: None,
             handle: Arc::new(handle),
             stop: EventFd::new(libc_nonblock())?,
@@ -190,7 +196,19 @@ impl Daemon {
         for (index, _) in config.access_point_vms.iter().enumerate() {
             hwsim.push(daemon.start_hwsim(&config.run_dir, index, &radio_wake)?);
         }
-        let thread = RadioThread::new(radio, clock, lanes, hwsim, asked, wake, config.tuning);
+        let mut uplinks = Vec::new();
+        for (built_in, uplink) in config.uplinks {
+            let stop = daemon.stop.try_clone()?;
+            let (ends, thread) = uplink::start(built_in, uplink, &radio_wake, stop)?;
+            uplinks.push(ends);
+            daemon.uplinks.push(thread);
+        }
+        let ends = Ends {
+            lanes,
+            hwsim,
+            uplinks,
+        };
+        let thread = RadioThread::new(radio, clock, ends, asked, wake, config.tuning);
         daemon.radio = Some(spawn("radio".to_owned(), move || thread.run())?);
         Ok(daemon)
     }
@@ -273,11 +291,12 @@ impl Daemon {
 
     fn shut_down(&mut self) -> anyhow::Result<DaemonStatus> {
         let Some(radio) = self.radio.take() else {
+            self.stop.write(1)?;
             return Ok(DaemonStatus::default());
         };
         self.stop.write(1)?;
-        for lane in self.lanes.drain(..) {
-            let _ = lane.join();
+        for thread in self.lanes.drain(..).chain(self.uplinks.drain(..)) {
+            let _ = thread.join();
         }
         self.hwsim.clear();
         self.handle.ask(Ask::Stop)?;

@@ -18,6 +18,7 @@ use super::outlet::Outlet;
 use super::radio::{Placed, Radio};
 use super::status::RadioStatus;
 use super::tuning::Tuning;
+use super::uplink::UplinkEnds;
 
 /// What other threads may ask of the radio.
 pub enum Ask {
@@ -49,6 +50,16 @@ pub struct HwsimEnds {
     pub to_vm: Sender<ToHwsim>,
 }
 
+/// The radio's ends of all rings.
+pub struct Ends {
+    /// One for each VM.
+    pub lanes: Vec<LaneEnds>,
+    /// One for each access-point VM.
+    pub hwsim: Vec<HwsimEnds>,
+    /// One for each uplink of a built-in access point.
+    pub uplinks: Vec<UplinkEnds>,
+}
+
 /// Room in an event ring that received frames may not use: answers must always fit.
 const RESERVED_FOR_ANSWERS: usize = 640;
 
@@ -61,6 +72,7 @@ pub struct RadioThread {
     clock: Clock,
     lanes: Vec<Lane>,
     hwsim: Vec<HwsimEnds>,
+    uplinks: Vec<UplinkEnds>,
     asks: Control<Ask>,
     wake: EventFd,
     lag: Micros,
@@ -84,8 +96,7 @@ impl RadioThread {
     pub fn new(
         radio: Radio,
         clock: Clock,
-        lanes: Vec<LaneEnds>,
-        hwsim: Vec<HwsimEnds>,
+        ends: Ends,
         asks: Control<Ask>,
         wake: EventFd,
         tuning: Tuning,
@@ -98,8 +109,9 @@ impl RadioThread {
         Self {
             radio,
             clock,
-            lanes: lanes.into_iter().map(lane).collect(),
-            hwsim,
+            lanes: ends.lanes.into_iter().map(lane).collect(),
+            hwsim: ends.hwsim,
+            uplinks: ends.uplinks,
             asks,
             wake,
             lag: Micros(0),
@@ -158,6 +170,16 @@ impl RadioThread {
                 took = true;
             }
         }
+        for ends in &mut self.uplinks {
+            for _ in 0..BATCH {
+                let Some(frame) = ends.from.pop() else {
+                    break;
+                };
+                let built_ins = self.radio.built_ins_mut();
+                built_ins.from_uplink(ends.built_in, &frame);
+                took = true;
+            }
+        }
         took
     }
 
@@ -173,6 +195,11 @@ impl RadioThread {
             if let Some(ends) = self.hwsim.get_mut(port) {
                 // A full ring means an access-point VM that does not run: it misses the frame.
                 self.hwsim_ring_full += u64::from(ends.to_vm.push(message).is_err());
+            }
+        }
+        while let Some((index, frame)) = self.radio.built_ins_mut().next_for_uplink() {
+            if let Some(ends) = self.uplinks.iter_mut().find(|ends| ends.built_in == index) {
+                ends.ring_full += u64::from(ends.to.push(frame).is_err());
             }
         }
         while let Some(notice) = self.radio.journal_mut().next_notice() {
@@ -198,7 +225,13 @@ impl RadioThread {
             .lanes
             .iter()
             .all(|lane| lane.ends.requests.announce_sleep());
-        lanes && self.hwsim.iter().all(|ends| ends.from_vm.announce_sleep())
+        let uplinks = self.uplinks.iter().all(|ends| ends.from.announce_sleep());
+        let hwsim = self.hwsim.iter();
+        lanes
+            && uplinks
+            && hwsim
+                .map(|ends| &ends.from_vm)
+                .all(Receiver::announce_sleep)
     }
 
     fn sleep(&mut self) {
@@ -227,6 +260,9 @@ impl RadioThread {
         let dropped = self.lanes.iter().map(|lane| (lane.ends.vm, lane.dropped));
         let mut status = RadioStatus::of(&self.radio, self.clock.now(), self.lag, dropped);
         let full = ("hwsim_ring_full".to_owned(), self.hwsim_ring_full);
+        status.counters.extend([full]);
+        let uplinks_full = self.uplinks.iter().map(|ends| ends.ring_full).sum();
+        let full = ("uplink_ring_full".to_owned(), uplinks_full);
         status.counters.extend([full]);
         status
     }

@@ -5,9 +5,11 @@ use super::report::Counters;
 use crate::control::by_channel;
 use crate::control::{Names, SOCKET, Server};
 use crate::daemon::journal::Notice;
+use crate::daemon::uplink::{self, UserNetwork};
 use crate::daemon::{BuiltIn, Daemon, DaemonConfig, DaemonStatus, Placed, Site, VmCard};
 use crate::guest::state::View;
-use crate::scenario::{self, ACCESS_POINT_VM, ApKind, Scenario, Uplink};
+use crate::scenario::{self, ACCESS_POINT_VM, AccessPoint, ApKind, Scenario, Uplink};
+use crate::setup::Setup;
 use crate::trace::{Figures, TraceFile};
 use airlane_air::{AirConfig, PathLoss, Position};
 use airlane_ap::Config;
@@ -16,6 +18,7 @@ use airlane_iwl::{Model, microcode};
 use airlane_nic::AddressPolicy;
 use airlane_wlan::{Dbm, MacAddr, Micros};
 use anyhow::{Context, Result};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -45,8 +48,13 @@ pub struct Lane {
 }
 
 impl Cards {
-    /// Opens all sockets in `folder`; the air is recorded in `capture`.
-    pub fn start(scenario: &Scenario, folder: &Path, capture: PathBuf) -> Result<Self> {
+    /// Opens all sockets in `folder`; the air is recorded in `capture`. `setup` knows where passt is.
+    pub fn start(
+        scenario: &Scenario,
+        setup: &Setup,
+        folder: &Path,
+        capture: PathBuf,
+    ) -> Result<Self> {
         let card = |vm: &scenario::Vm| VmCard {
             name: vm.name.clone(),
             model: vm.card,
@@ -79,6 +87,7 @@ impl Cards {
                 .into_iter()
                 .collect(),
             built_ins: built_ins(scenario),
+            uplinks: uplinks(scenario, setup)?,
         });
         daemon
             .map(|daemon| Self(daemon, None))
@@ -176,21 +185,60 @@ fn policy(vm: &scenario::Vm) -> AddressPolicy {
     }
 }
 
-/// The access points that the daemon runs itself.
-fn built_ins(scenario: &Scenario) -> Vec<BuiltIn> {
+/// The access points that the daemon runs itself, each with its place in the scenario.
+fn own(scenario: &Scenario) -> impl Iterator<Item = (usize, &AccessPoint, &Uplink)> {
     let numbered = scenario.access_points.iter().enumerate();
-    let built_in = |(index, ap): (usize, &scenario::AccessPoint)| match ap.kind {
+    numbered.filter_map(|(index, ap)| match &ap.kind {
         ApKind::Hostapd => None,
-        ApKind::BuiltIn(Uplink::Isolated) => Some(built_in(scenario, index, ap)),
-    };
-    numbered.filter_map(built_in).collect()
+        ApKind::BuiltIn(uplink) => Some((index, ap, uplink)),
+    })
 }
 
-fn built_in(scenario: &Scenario, index: usize, ap: &scenario::AccessPoint) -> BuiltIn {
+fn built_ins(scenario: &Scenario) -> Vec<BuiltIn> {
+    let own = own(scenario);
+    own.map(|(index, ap, uplink)| built_in(scenario, index, ap, uplink))
+        .collect()
+}
+
+/// What is behind them, by their number among themselves.
+fn uplinks(scenario: &Scenario, setup: &Setup) -> Result<Vec<(usize, uplink::Uplink)>> {
+    let mut uplinks = Vec::new();
+    for (number, (index, ap, uplink)) in own(scenario).enumerate() {
+        let behind = match uplink {
+            Uplink::Isolated => continue,
+            Uplink::Tap(name) => uplink::Uplink::Tap {
+                name: name.clone(),
+                address: ap.subnet.address,
+                prefix: ap.subnet.prefix,
+            },
+            Uplink::User => uplink::Uplink::User(UserNetwork {
+                program: setup.passt()?,
+                hardware: ap.bssid,
+                gateway: ap.subnet.address,
+                prefix: ap.subnet.prefix,
+                name_server: name_server(ap),
+                stations: scenario.leases(index).into_iter().collect(),
+            }),
+        };
+        uplinks.push((number, behind));
+    }
+    Ok(uplinks)
+}
+
+/// An address that no VM gets: passt hands what is sent there to the host's own name server.
+fn name_server(ap: &AccessPoint) -> Ipv4Addr {
+    let [a, b, c, own] = ap.subnet.address.octets();
+    Ipv4Addr::new(a, b, c, if own == 3 { 4 } else { 3 })
+}
+
+fn built_in(scenario: &Scenario, index: usize, ap: &AccessPoint, uplink: &Uplink) -> BuiltIn {
     let number = index as u64;
     let mut bss = Config::new(ap.bssid, &ap.ssid, ap.channel);
     bss.seed = scenario.air.seed.wrapping_add(number);
     bss.first_beacon = Micros(BEACONS_APART * number);
+    bss.group_rekey = ap
+        .group_rekey
+        .map(|seconds| Micros::from_millis(seconds * 1_000));
     if let Some(passphrase) = &ap.passphrase {
         bss = bss.wpa2(passphrase);
     }
@@ -202,10 +250,14 @@ fn built_in(scenario: &Scenario, index: usize, ap: &scenario::AccessPoint) -> Bu
             address: ap.subnet.address,
             prefix: ap.subnet.prefix,
             known: scenario.leases(index).into_iter().collect(),
-            answers: true,
-            name_servers: Vec::new(),
+            // The host has the address on its side of a TAP device.
+            answers: !matches!(uplink, Uplink::Tap(_)),
+            name_servers: match uplink {
+                Uplink::User => vec![name_server(ap)],
+                Uplink::Isolated | Uplink::Tap(_) => Vec::new(),
+            },
         },
-        has_uplink: false,
+        has_uplink: *uplink != Uplink::Isolated,
         position: position(ap.position),
         tx_power: TX_POWER,
     }

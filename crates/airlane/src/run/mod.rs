@@ -145,7 +145,8 @@ fn go(
     options: &Options,
 ) -> Result<(), Stop> {
     let capture = session.output.file("air.pcapng");
-    let mut cards = Cards::start(session.scenario, session.private.path(), capture)?;
+    let folder = session.private.path();
+    let mut cards = Cards::start(session.scenario, session.setup, folder, capture)?;
     if let Some(file) = &options.trace {
         cards.trace(session.scenario, file)?;
     }

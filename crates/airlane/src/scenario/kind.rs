@@ -6,7 +6,7 @@ use super::{Scenario, Security, raw};
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Who runs an access point.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ApKind {
     /// hostapd on mac80211_hwsim, in the access-point VM.
     #[default]
@@ -16,11 +16,15 @@ pub enum ApKind {
 }
 
 /// What is behind a built-in access point.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Uplink {
     /// Its own address, and nothing else.
     #[default]
     Isolated,
+    /// A TAP device of the host: this existing one, or one that the run makes.
+    Tap(Option<String>),
+    /// The host's own connections, through passt.
+    User,
 }
 
 /// The kind of `raw`, the next access point, in the network that begins with number `first`.
@@ -39,11 +43,11 @@ pub fn of(
             return Err(error(source, raw, message, "use one of: hostapd, built-in"));
         }
     };
-    match kind {
+    match &kind {
         ApKind::Hostapd => refuse_uplink(source, raw)?,
         ApKind::BuiltIn(_) => refuse_beyond(source, raw, security)?,
     }
-    refuse_mixture(source, scenario, raw, kind, first)?;
+    refuse_mixture(source, scenario, raw, &kind, first)?;
     Ok(kind)
 }
 
@@ -53,11 +57,46 @@ fn uplink(source: Source, raw: &raw::AccessPoint) -> Result<Uplink> {
     };
     match value.get_ref().as_str() {
         "isolated" => Ok(Uplink::Isolated),
+        "tap" => Ok(Uplink::Tap(None)),
+        "user" => Ok(Uplink::User),
         other => {
-            let message = format!("there is no uplink `{other}`");
-            Err(source.error(&value.span(), message, "use one of: isolated"))
+            let device = other.strip_prefix("tap:").filter(|name| is_device(name));
+            device
+                .map(|name| Uplink::Tap(Some(name.to_owned())))
+                .ok_or_else(|| {
+                    let message = format!("there is no uplink `{other}`");
+                    source.error(
+                        &value.span(),
+                        message,
+                        "use one of: isolated, tap, tap:DEVICE, user",
+                    )
+                })
         }
     }
+}
+
+/// True for what may be the name of a network device (Linux `dev_valid_name`).
+fn is_device(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"/:%".contains(&byte);
+    (1..=15).contains(&name.len()) && name.bytes().all(plain) && name != "." && name != ".."
+}
+
+/// How often a built-in access point replaces its group key, in seconds.
+pub fn group_rekey(source: Source, raw: &raw::AccessPoint, kind: &ApKind) -> Result<Option<u64>> {
+    let Some(value) = &raw.group_rekey else {
+        return Ok(None);
+    };
+    if *kind == ApKind::Hostapd {
+        let message = "the key `group_rekey` is of a built-in access point";
+        let remedy = "write hostapd = [\"wpa_group_rekey=600\"]";
+        return Err(source.error(&value.span(), message, remedy));
+    }
+    let seconds = *value.get_ref();
+    if (1..=86_400).contains(&seconds) {
+        return Ok(Some(seconds));
+    }
+    let message = format!("a group key is not replaced every {seconds} s");
+    Err(source.error(&value.span(), message, "write 1 to 86400"))
 }
 
 /// hostapd's networks end in their VM.
@@ -98,13 +137,13 @@ fn refuse_mixture(
     source: Source,
     scenario: &Scenario,
     raw: &raw::AccessPoint,
-    kind: ApKind,
+    kind: &ApKind,
     first: usize,
 ) -> Result<()> {
     let Some(before) = scenario.access_points.get(first) else {
         return Ok(());
     };
-    if kind == ApKind::Hostapd && before.kind == ApKind::Hostapd {
+    if *kind == ApKind::Hostapd && before.kind == ApKind::Hostapd {
         return Ok(());
     }
     let message = format!(
@@ -146,8 +185,35 @@ mod tests {
         let (_, text) = with("");
         assert_eq!(parse(&text).unwrap().access_points[0].kind, ApKind::Hostapd);
         let (_, text) = with("kind = \"built-in\"\nuplink = \"isolated\"");
-        let kind = parse(&text).unwrap().access_points[0].kind;
+        let kind = parse(&text).unwrap().access_points[0].kind.clone();
         assert_eq!(kind, ApKind::BuiltIn(Uplink::Isolated));
+    }
+
+    #[test]
+    fn an_uplink_is_a_tap_device_or_the_users_own_connections() {
+        for (word, uplink) in [
+            ("tap", Uplink::Tap(None)),
+            ("tap:vms0", Uplink::Tap(Some("vms0".to_owned()))),
+            ("user", Uplink::User),
+        ] {
+            let (_, text) = with(&format!("kind = \"built-in\"\nuplink = \"{word}\""));
+            let kind = parse(&text).unwrap().access_points[0].kind.clone();
+            assert_eq!(kind, ApKind::BuiltIn(uplink));
+        }
+        for word in ["tap:", "tap:a/b", "tap:sixteen-letters-", "tap:%d"] {
+            let (number, text) = with(&format!("kind = \"built-in\"\nuplink = \"{word}\""));
+            refused_at(&text, number + 1, "no uplink", "tap:DEVICE");
+        }
+    }
+
+    #[test]
+    fn a_built_in_access_point_may_replace_its_group_key() {
+        let (_, text) = with("kind = \"built-in\"\ngroup_rekey = 30");
+        assert_eq!(parse(&text).unwrap().access_points[0].group_rekey, Some(30));
+        let (number, text) = with("kind = \"built-in\"\ngroup_rekey = 0");
+        refused_at(&text, number + 1, "every 0 s", "86400");
+        let (number, text) = with("group_rekey = 30");
+        refused_at(&text, number, "of a built-in", "wpa_group_rekey");
     }
 
     #[test]

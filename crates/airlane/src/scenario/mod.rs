@@ -111,6 +111,8 @@ pub struct AccessPoint {
     pub bssid: MacAddr,
     /// Who runs it.
     pub kind: ApKind,
+    /// Seconds after which a built-in one replaces its group key; none: never.
+    pub group_rekey: Option<u64>,
     /// The first 20 MHz of it.
     pub channel: Channel,
     /// How wide it is with 802.11n; none: it is not one of 802.11n.

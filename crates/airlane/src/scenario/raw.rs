@@ -66,6 +66,7 @@ pub struct AccessPoint {
     pub channel: Spanned<i64>,
     pub kind: Option<Spanned<String>>,
     pub uplink: Option<Spanned<String>>,
+    pub group_rekey: Option<Spanned<u64>>,
     pub width: Option<Spanned<u64>>,
     pub mcs: Option<Spanned<u8>>,
     pub security: Option<Spanned<String>>,

@@ -161,8 +161,10 @@ fn access_point(
         .iter()
         .map(|line| fields::hostapd_line(source, line));
     let security = network.secrets.security;
+    let kind = kind::of(source, scenario, raw, security, network.first)?;
     Ok(AccessPoint {
-        kind: kind::of(source, scenario, raw, security, network.first)?,
+        group_rekey: kind::group_rekey(source, raw, &kind)?,
+        kind,
         ssid,
         name,
         network: network.first,
