@@ -41,6 +41,7 @@ impl Run {
             access_point_vms: Vec::new(),
             built_ins: vec![access_point()],
             uplinks: Vec::new(),
+            tuning: Default::default(),
         })
         .unwrap();
         let names = Names {

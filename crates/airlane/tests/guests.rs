@@ -24,8 +24,14 @@ fn run(scenario: &str, kernel: &str) -> Run {
 }
 
 fn run_file(path: &Path, scenario: &str, kernel: &str) -> Run {
+    let airlane = Command::new(env!("CARGO_BIN_EXE_airlane"));
+    run_by(airlane, path, scenario, kernel)
+}
+
+/// With `airlane`, as the command begins.
+fn run_by(mut airlane: Command, path: &Path, scenario: &str, kernel: &str) -> Run {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{scenario}-{kernel}"));
-    let output = Command::new(env!("CARGO_BIN_EXE_airlane"))
+    let output = airlane
         .arg("run")
         .arg(path)
         .args(["--kernel", kernel, "--out"])
@@ -100,6 +106,19 @@ fn two_vms_join_two_networks_with_kernel_6_12() {
 #[ignore = "boots guests"]
 fn a_wrong_passphrase_is_refused_and_the_neighbour_does_not_notice() {
     run("wrong-passphrase", "6.1").assert_passed();
+}
+
+/// In a network namespace of its own, where it may make a TAP device.
+#[test]
+#[ignore = "boots guests"]
+fn a_vm_reaches_the_host_through_a_built_in_access_point() {
+    let mut airlane = Command::new("unshare");
+    airlane.args(["--user", "--map-root-user", "--net", "--"]);
+    airlane.arg(env!("CARGO_BIN_EXE_airlane"));
+    let path = root().join("scenarios/uplink.toml");
+    let run = run_by(airlane, &path, "uplink", "6.1");
+    run.assert_passed();
+    assert!(run.report["counters"]["radio"]["ap_corp_group_rekeys"] != 0);
 }
 
 #[test]

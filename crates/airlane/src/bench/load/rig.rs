@@ -189,6 +189,7 @@ fn daemon(setting: &Setting, folder: &std::path::Path) -> DaemonConfig {
         cards: (0..setting.vms).map(card).collect(),
         access_point_vms: Vec::new(),
         built_ins: Vec::new(),
+        uplinks: Vec::new(),
     }
 }
 
