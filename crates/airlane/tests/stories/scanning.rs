@@ -179,8 +179,11 @@ fn sixteen_vms_scan_both_bands_at_once_while_some_of_them_transfer() {
         story.advance(Micros::from_millis(5_500));
     }
     let counters = story.world().radio.host().counters();
-    println!("{counters:?}");
-    assert!(counters.sweeps <= 4, "merged: {counters:?}");
+    assert_eq!(
+        (counters.sweeps, counters.visits),
+        (2, 13 + 24),
+        "one for each band"
+    );
     for vm in &mut story.vms {
         vm.load = None;
     }
