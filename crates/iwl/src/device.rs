@@ -8,7 +8,7 @@ mod fetch;
 
 use airlane_dma::{Memory, Window};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
-use airlane_wlan::{Event, Reply, Request};
+use airlane_wlan::{Event, Reply, Request, Tag};
 
 use crate::command_ring::Outstanding;
 use crate::commands::Known;
@@ -194,6 +194,18 @@ impl Device {
     /// True while microcode runs.
     pub fn is_up(&self) -> bool {
         self.microcode == Microcode::Running
+    }
+
+    /// How many entries are outstanding of the queue that the request with this tag was taken from.
+    pub fn outstanding(&self, tag: Tag) -> usize {
+        let queue = self.scheduler.entry(tag).map(|(number, _)| number);
+        let transmits = queue.and_then(|number| self.transmits.get(usize::from(number)));
+        transmits.map_or(0, InOrder::len)
+    }
+
+    /// True while the radio owes an answer: to a frame or to a command.
+    pub fn awaits_answers(&self) -> bool {
+        self.in_flight > 0 || self.commands.waiting().next().is_some()
     }
 
     /// Which card it is.

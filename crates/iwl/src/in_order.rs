@@ -35,6 +35,11 @@ impl<T, A> InOrder<T, A> {
         self.entries.push_back((item, answer));
     }
 
+    /// How many are outstanding, with those answered that must wait for the answers of older ones.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// True when no further entry may be taken.
     pub fn is_full(&self) -> bool {
         self.entries.len() >= CAPACITY

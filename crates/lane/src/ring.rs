@@ -62,11 +62,16 @@ pub fn ring<T>(capacity: usize, wake: Arc<dyn Wake>) -> (Sender<T>, Receiver<T>)
 impl<T> Sender<T> {
     /// Appends `item`; gives it back when the ring is full.
     pub fn push(&mut self, item: T) -> Result<(), T> {
-        self.ring
-            .push(item)
-            .map_err(|rtrb::PushError::Full(item)| item)?;
+        self.push_quietly(item)?;
         self.wake_sleeper();
         Ok(())
+    }
+
+    /// Appends `item` without waking the consumer, which is known to look by itself before the item is
+    /// needed; gives it back when the ring is full.
+    pub fn push_quietly(&mut self, item: T) -> Result<(), T> {
+        let pushed = self.ring.push(item);
+        pushed.map_err(|rtrb::PushError::Full(item)| item)
     }
 
     /// Appends the oldest of `items`, `most` of them or as many as fit, and wakes the consumer once, when all
@@ -174,6 +179,16 @@ mod tests {
         assert!(rx.announce_sleep());
         assert_eq!(tx.push(9), Ok(()));
         assert_eq!(rx.wakes(), 2);
+    }
+
+    #[test]
+    fn a_quiet_item_waits_until_the_consumer_looks() {
+        let (mut tx, mut rx) = ring(2, Arc::new(NoWake));
+        assert!(rx.announce_sleep());
+        assert_eq!(tx.push_quietly(1), Ok(()));
+        assert_eq!((rx.wakes(), rx.pop()), (0, Some(1)));
+        assert_eq!(tx.push(2), Ok(()));
+        assert_eq!(rx.wakes(), 1, "it is still known to sleep");
     }
 
     #[test]

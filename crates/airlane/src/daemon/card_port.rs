@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use airlane_dma::Memory;
 use airlane_iwl::{Counters, Device, Identity};
+use airlane_lane::PollCounters;
 use airlane_lane::ring::{Receiver, Sender};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_vmm::{Ended, EventFd, PciDevice, VfioUserError, VfioUserServer};
-use airlane_wlan::{Event, Request};
+use airlane_wlan::{Command, Event, Request};
+
+use super::looker::Looker;
 
 /// What a lane reports. Written by the lane when it goes to sleep, read by whoever asks.
 pub type LaneReport = Arc<Mutex<LaneCounters>>;
@@ -19,8 +22,12 @@ pub type LaneReport = Arc<Mutex<LaneCounters>>;
 pub struct LaneCounters {
     /// Of the card.
     pub card: Counters,
-    /// Of its connection, as of the last disconnect.
+    /// Of its connection.
     pub transport: airlane_vmm::Counters,
+    /// Of its thread's polling.
+    pub polling: PollCounters,
+    /// Times that the radio had to wake its thread.
+    pub wakes: u64,
 }
 
 /// Length of BAR 0 (`iwl-fh.h`: the last register lies below 0x2000).
@@ -34,12 +41,17 @@ pub(super) const CONFIG_SIZE: u64 = 4096;
 /// Events that go into receive buffers together: fewer than the frames that a card lets wait for them.
 const DELIVERY: usize = 64;
 
+/// With so many frames of a queue under way the radio is in time for the next when it has sent one.
+const BACKLOG: usize = 4;
+
 /// The card of one VM and its rings.
 pub struct CardPort {
     device: Device,
     to_radio: Sender<Request>,
     from_radio: Receiver<Event>,
     report: LaneReport,
+    looker: Looker,
+    transport: airlane_vmm::Counters,
 }
 
 impl CardPort {
@@ -51,6 +63,7 @@ impl CardPort {
         from_radio: Receiver<Event>,
         report: LaneReport,
         stamps: Stamps,
+        looker: Looker,
     ) -> Self {
         let mut device = Device::new(identity).with_memory(memory);
         *device.stamps() = stamps;
@@ -59,6 +72,8 @@ impl CardPort {
             to_radio,
             from_radio,
             report,
+            looker,
+            transport: airlane_vmm::Counters::default(),
         }
     }
 
@@ -85,7 +100,20 @@ impl CardPort {
             self.device.accept(event);
             any = true;
         }
+        if any {
+            self.looker.found();
+        }
         any
+    }
+
+    /// A frame behind others of its queue wakes nobody: the radio looks for more when one of them ends.
+    fn pass_on(&mut self, request: Request) -> Result<(), Request> {
+        let is_frame = matches!(request.command, Command::Transmit(_));
+        if is_frame && self.device.outstanding(request.tag) > BACKLOG {
+            self.to_radio.push_quietly(request)
+        } else {
+            self.to_radio.push(request)
+        }
     }
 
     /// The VMM is gone: the card forgets its memory and tells the radio.
@@ -99,6 +127,9 @@ impl CardPort {
         // Never waits: whoever reads the report must not hold up the lane.
         if let Ok(mut report) = self.report.try_lock() {
             report.card = self.device.counters();
+            report.transport = self.transport;
+            report.polling = self.looker.counters();
+            report.wakes = self.from_radio.wakes();
         }
     }
 }
@@ -130,6 +161,7 @@ impl BoundCard {
 impl PciDevice for CardPort {
     fn messages_read(&mut self) {
         self.device.stamps().mark(Point::Read);
+        self.looker.found();
     }
 
     fn config_read(&mut self, offset: u64, data: &mut [u8]) {
@@ -173,10 +205,14 @@ impl PciDevice for CardPort {
                 break;
             };
             self.stamp(Point::Queued, request.frame());
-            if self.to_radio.push(request).is_err() {
+            if self.pass_on(request).is_err() {
                 break;
             }
         }
+    }
+
+    fn counted(&mut self, counters: &airlane_vmm::Counters) {
+        self.transport = *counters;
     }
 
     fn take_msi(&mut self) -> bool {
@@ -188,6 +224,9 @@ impl PciDevice for CardPort {
     }
 
     fn wants_poll_before_sleep(&mut self) -> bool {
+        if self.looker.again(self.device.awaits_answers()) {
+            return true;
+        }
         self.publish();
         !self.from_radio.announce_sleep()
     }

@@ -125,5 +125,8 @@ fn card_counters(report: &LaneReport) -> BTreeMap<String, u64> {
     let card = card.map(|(name, value)| (name.to_owned(), value));
     let transport = names::transport(&counters.transport).into_iter();
     let transport = transport.map(|(name, value)| (format!("vfio_{name}"), value));
-    card.chain(transport).collect()
+    let polling = names::polling(&counters.polling).into_iter();
+    let polling = polling.chain([("wakes", counters.wakes)]);
+    let polling = polling.map(|(name, value)| (format!("lane_{name}"), value));
+    card.chain(transport).chain(polling).collect()
 }

@@ -10,6 +10,7 @@ mod handle;
 mod hwsim_frame;
 pub mod journal;
 mod listeners;
+mod looker;
 mod names;
 mod neighbour;
 pub mod outlet;
@@ -45,6 +46,7 @@ use card_port::{CardPort, LaneReport};
 use clock::Clock;
 use handle::Ways;
 pub use handle::{DaemonStatus, Handle};
+use looker::Looker;
 pub use neighbour::Neighbour;
 pub use radio::Placed;
 use radio::Radio;
@@ -190,7 +192,15 @@ impl Daemon {
         let cards = config.cards.into_iter().zip(reports);
         for (index, ((card, report), stamps)) in cards.zip(recorders.lanes).enumerate() {
             let watched = (report, stamps);
-            lanes.push(daemon.start_lane(&config.run_dir, index, card, watched, &radio_wake)?);
+            let looker = Looker::new(clock, config.tuning.polling);
+            lanes.push(daemon.start_lane(
+                &config.run_dir,
+                index,
+                card,
+                watched,
+                looker,
+                &radio_wake,
+            )?);
         }
         let mut hwsim = Vec::new();
         for (index, _) in config.access_point_vms.iter().enumerate() {
@@ -219,6 +229,7 @@ impl Daemon {
         index: usize,
         card: VmCard,
         (report, stamps): (LaneReport, Stamps),
+        looker: Looker,
         radio_wake: &Arc<dyn Wake>,
     ) -> anyhow::Result<LaneEnds> {
         let vm = VmId::new(index)?;
@@ -231,7 +242,9 @@ impl Daemon {
             address: card.address,
         };
         let memory = Memory::translated(self.tuning.translation, vm, &card.name);
-        let port = CardPort::new(identity, memory, to_radio, from_radio, report, stamps);
+        let port = CardPort::new(
+            identity, memory, to_radio, from_radio, report, stamps, looker,
+        );
         let socket = run_dir.join(format!("card{index}.sock"));
         let stop = self.stop.try_clone()?;
         let server = port.bind(&socket)?;

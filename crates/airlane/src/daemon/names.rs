@@ -69,9 +69,14 @@ pub fn card(counters: &airlane_iwl::Counters) -> Named {
 /// Counters of a card's transport.
 pub fn transport(counters: &airlane_vmm::Counters) -> Named {
     named!(counters;
-        connections, messages, batches, reads, writes, maps, maps_without_file, unmaps, resets,
+        connections, waits, messages, batches, sends, reads, writes, maps, maps_without_file, unmaps, resets,
         interrupts, interrupts_lost, refused, malformed,
     )
+}
+
+/// Counters of a thread's polling.
+pub fn polling(counters: &airlane_lane::PollCounters) -> Named {
+    named!(counters; sleeps, polls_paid, polls_empty, polls_late)
 }
 
 /// Counters of a built-in access point and of its gateway.

@@ -87,6 +87,11 @@ impl Outlet {
         self.released -= ring.append(&mut self.events, self.released);
     }
 
+    /// Frames that the radio has taken and not reported.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
     /// How many events wait here.
     pub fn len(&self) -> usize {
         self.events.len()

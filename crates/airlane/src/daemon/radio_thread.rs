@@ -2,6 +2,7 @@
 //! the pure [`Radio`] up to the present, hands out what came of it, and sleeps until something is
 //! due or somebody wakes it.
 
+use std::num::NonZeroU64;
 use std::sync::mpsc::{Receiver as Control, SyncSender};
 
 use airlane_air::Position;
@@ -14,6 +15,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::clock::Clock;
 use super::journal::Notice;
 use super::listeners::Listeners;
+use super::looker::Looker;
+use super::names;
 use super::outlet::Outlet;
 use super::radio::{Placed, Radio};
 use super::status::RadioStatus;
@@ -63,6 +66,9 @@ pub struct Ends {
 /// Room in an event ring that received frames may not use: answers must always fit.
 const RESERVED_FOR_ANSWERS: usize = 640;
 
+/// How much later than asked for the radio may be woken, in nanoseconds.
+const TIMER_SLACK: Option<NonZeroU64> = NonZeroU64::new(1_000);
+
 /// Requests taken from one lane before the next has its turn.
 const BATCH: usize = 64;
 
@@ -81,6 +87,7 @@ pub struct RadioThread {
     due: Option<Micros>,
     /// When the first of the events that lanes wait for must go.
     held_until: Option<Micros>,
+    looker: Looker,
     stopped: bool,
 }
 
@@ -119,6 +126,7 @@ impl RadioThread {
             listeners: Listeners::default(),
             due: None,
             held_until: None,
+            looker: Looker::new(clock, tuning.polling),
             stopped: false,
         }
     }
@@ -129,18 +137,38 @@ impl RadioThread {
         if rustix::process::setpriority_process(None, -15).is_err() {
             tracing::info!("the radio runs at normal priority: raising it needs CAP_SYS_NICE");
         }
+        // Or it would be late by as much as the kernel may be to save wake-ups.
+        if let Err(error) = rustix::thread::set_current_timer_slack(TIMER_SLACK) {
+            tracing::info!(%error, "the radio's timers are as coarse as the kernel likes");
+        }
         while !self.stopped {
             let now = self.clock.now();
             self.note_lag(now);
+            let ripe = self.next_due().is_some_and(|due| due <= now);
             let took = self.take(now);
+            if took || ripe {
+                self.looker.found();
+            }
             self.due = self.radio.step(now);
             self.hand_out(now);
             self.answer_asks();
-            if !took && !self.stopped && self.may_sleep() {
-                self.sleep();
+            if !took && !self.stopped {
+                self.rest();
             }
         }
         self.status()
+    }
+
+    /// Nothing has come: looks again soon, or sleeps.
+    fn rest(&mut self) {
+        let in_flight = self.lanes.iter().any(|lane| lane.outlet.in_flight() > 0);
+        if !self.looker.again(in_flight) && self.may_sleep() {
+            self.sleep();
+        }
+    }
+
+    fn next_due(&self) -> Option<Micros> {
+        self.due.into_iter().chain(self.held_until).min()
     }
 
     fn note_lag(&mut self, now: Micros) {
@@ -236,8 +264,7 @@ impl RadioThread {
 
     fn sleep(&mut self) {
         let stuck = self.lanes.iter().any(|lane| lane.outlet.is_stuck());
-        let due = self.due.into_iter().chain(self.held_until).min();
-        let timeout = match due {
+        let timeout = match self.next_due() {
             _ if stuck => Some(std::time::Duration::from_millis(1)),
             Some(due) => Some(self.clock.until(due)),
             None => None,
@@ -257,8 +284,16 @@ impl RadioThread {
     }
 
     fn status(&self) -> RadioStatus {
-        let dropped = self.lanes.iter().map(|lane| (lane.ends.vm, lane.dropped));
-        let mut status = RadioStatus::of(&self.radio, self.clock.now(), self.lag, dropped);
+        let lanes = self
+            .lanes
+            .iter()
+            .map(|lane| (lane.ends.vm, lane.counters()));
+        let mut status = RadioStatus::of(&self.radio, self.clock.now(), self.lag, lanes);
+        let wakes = self.lanes.iter().map(|lane| lane.ends.requests.wakes());
+        let polling = names::polling(&self.looker.counters()).into_iter();
+        let polling = polling.chain([("wakes_by_lanes", wakes.sum())]);
+        let polling = polling.map(|(name, value)| (format!("radio_{name}"), value));
+        status.counters.extend(polling);
         let full = ("hwsim_ring_full".to_owned(), self.hwsim_ring_full);
         status.counters.extend([full]);
         let uplinks_full = self.uplinks.iter().map(|ends| ends.ring_full).sum();
@@ -269,6 +304,14 @@ impl RadioThread {
 }
 
 impl Lane {
+    fn counters(&self) -> [(&'static str, u64); 3] {
+        [
+            ("received_dropped_lane_full", self.dropped),
+            ("holds", self.outlet.holds()),
+            ("deliveries", self.outlet.deliveries()),
+        ]
+    }
+
     fn give(&mut self, now: Micros, event: Event) {
         let room = self.ends.events.free().saturating_sub(self.outlet.len());
         let optional = matches!(event, Event::Received(_));

@@ -61,7 +61,7 @@ impl RadioStatus {
         radio: &Radio,
         at: Micros,
         lag: Micros,
-        dropped: impl Iterator<Item = (VmId, u64)>,
+        lanes: impl Iterator<Item = (VmId, [(&'static str, u64); 3])>,
     ) -> Self {
         let mut counters = BTreeMap::new();
         counters.insert("radio_lag_max_us".to_owned(), lag.0);
@@ -104,10 +104,10 @@ impl RadioStatus {
                 (view.vm.index(), status)
             })
             .collect();
-        for (vm, count) in dropped {
+        for (vm, counts) in lanes {
             if let Some(vmac) = vmacs.get_mut(&vm.index()) {
-                vmac.counters
-                    .insert("received_dropped_lane_full".to_owned(), count);
+                let counts = counts.map(|(name, count)| (name.to_owned(), count));
+                vmac.counters.extend(counts);
             }
         }
         Self {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use airlane_dma::Translation;
-use airlane_lane::Coalescing;
+use airlane_lane::{Coalescing, Polling};
 
 /// The choices. The default is the best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Tuning {
     pub translation: Translation,
     /// When a VM is interrupted.
     pub interrupts: Coalescing,
+    /// When the threads of the lanes and the radio look again before they sleep.
+    pub polling: Polling,
     /// Which way frames go.
     pub data_path: DataPath,
 }
@@ -64,6 +66,7 @@ impl Tuning {
     pub const UNTUNED: Self = Self {
         translation: Translation::Software,
         interrupts: Coalescing::Off,
+        polling: Polling::Off,
         data_path: DataPath::Emulated,
     };
 }

@@ -52,6 +52,7 @@ pub struct Card {
     pub position: Option<Spanned<Vec<f64>>>,
     pub scan_cache: Option<Spanned<f64>>,
     pub interrupts: Option<Spanned<String>>,
+    pub polling: Option<Spanned<String>>,
     pub data_path: Option<Spanned<String>>,
     pub translation: Option<Spanned<String>>,
 }

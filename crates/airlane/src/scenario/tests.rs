@@ -433,6 +433,16 @@ fn an_unknown_interrupt_coalescing_is_refused() {
 }
 
 #[test]
+fn an_unknown_polling_is_refused() {
+    refused(
+        "position = [0, 1]",
+        "polling = \"adaptive:0us\"",
+        "no polling `adaptive:0us`",
+        "adaptive:50us",
+    );
+}
+
+#[test]
 fn an_unknown_data_path_is_refused() {
     refused(
         "position = [0, 1]",

@@ -8,7 +8,7 @@ use super::{
 use crate::daemon::{DataPath, Tuning};
 use airlane_dma::Translation;
 use airlane_iwl::Model;
-use airlane_lane::{Coalescing, MAX_VMS};
+use airlane_lane::{Coalescing, MAX_VMS, Polling};
 use airlane_nic::MAX_WEIGHT;
 use airlane_wlan::MacAddr;
 use std::ops::Range;
@@ -116,9 +116,11 @@ fn card(source: Source, raw: &raw::Card) -> Result<Card> {
 
 fn tuning(source: Source, raw: &raw::Card) -> Result<Tuning> {
     let (interrupts, data_path) = (raw.interrupts.as_ref(), raw.data_path.as_ref());
+    let polling = raw.polling.as_ref();
     Ok(Tuning {
         translation: fields::parsed(source, raw.translation.as_ref(), Translation::FORMS)?,
         interrupts: fields::parsed(source, interrupts, Coalescing::FORMS)?,
+        polling: fields::parsed(source, polling, Polling::FORMS)?,
         data_path: fields::parsed(source, data_path, DataPath::FORMS)?,
     })
 }

@@ -8,7 +8,8 @@
 //! memory-mapped regions.
 //!
 //! What QEMU's client does (hw/vfio-user, 10.1 to 11.1): it offers protocol 0.0; it posts BAR writes
-//! (`NO_REPLY`) and packs them into `REGION_WRITE_MULTI` when its queue is long; it sends DMA maps
+//! (`NO_REPLY`), one message each, and packs them into `REGION_WRITE_MULTI` only while more than 1,024 wait
+//! for room in the socket, which a server that reads never sees; it sends DMA maps
 //! in bursts within one memory transaction and waits for the last reply only; it maps firmware and
 //! video memory without a file; it reads the whole configuration space in one access; it gives up
 //! on a reply after some seconds. At a BAR access with INTx pending it unmasks the line. One boot
@@ -62,6 +63,10 @@ pub trait PciDevice {
     /// Asked before the thread may sleep. True: more has come from the radio, poll again instead.
     /// A card answers with `!receiver.announce_sleep()` of its ring from the radio.
     fn wants_poll_before_sleep(&mut self) -> bool;
+    /// What has been counted so far, told before each sleep: for those who report.
+    fn counted(&mut self, counters: &Counters) {
+        let _ = counters;
+    }
     /// How long the thread may sleep at most before the card is polled again; nothing: for as long as
     /// nobody wakes it. Asked when it is about to.
     fn sleep_limit(&mut self) -> Option<Duration> {
@@ -83,10 +88,14 @@ pub enum Ended {
 pub struct Counters {
     /// Clients accepted.
     pub connections: u64,
+    /// Looks for something to do, each a system call, most of them with a sleep.
+    pub waits: u64,
     /// Messages handled.
     pub messages: u64,
     /// Receives that brought something: messages per batch tell how well writes are drained.
     pub batches: u64,
+    /// Writes of replies, many at a time.
+    pub sends: u64,
     /// Region reads.
     pub reads: u64,
     /// Region writes, those within `REGION_WRITE_MULTI` one by one.

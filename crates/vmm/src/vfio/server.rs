@@ -127,6 +127,8 @@ impl VfioUserServer {
         stop: &EventFd,
     ) -> Result<Step, VfioUserError> {
         let unmask = session.interrupts.unmask_event().map(|event| event.as_fd());
+        self.counters.waits += 1;
+        device.counted(&self.counters);
         let woken = wait(client.as_fd(), unmask, device, wake, stop)?;
         if woken.stop {
             return Ok(Step::Ended(Ended::Stopped));
@@ -197,6 +199,7 @@ impl VfioUserServer {
     fn flush(&mut self, client: &UnixStream, stop: &EventFd) -> Result<Step, VfioUserError> {
         let mut rest = self.replies.bytes();
         while !rest.is_empty() {
+            self.counters.sends += 1;
             match send(client, rest, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 Ok(sent) => rest = rest.get(sent..).unwrap_or_default(),
                 Err(Errno::INTR) => {}
