@@ -256,15 +256,22 @@ impl Arrivals {
         } else if self.aim == 1 {
             self.aim = if self.pause == 0 { 2 } else { 1 };
         } else if held >= self.aim {
-            self.aim = (self.aim * 2).min(self.expected());
-            self.next_pause = PAUSE.0;
-        } else if held * 2 < self.aim || held == 1 {
+            self.succeeded();
+        } else if held * 4 < self.aim * 3 {
             self.aim = 1;
             self.pause = self.next_pause;
             self.next_pause = (self.next_pause * 2).min(PAUSE.1);
         } else {
             self.aim = held;
         }
+    }
+
+    /// Two or three that come together may be all that one exchange brings: those teach no confidence.
+    fn succeeded(&mut self) {
+        if self.aim >= FEW {
+            self.next_pause = (self.next_pause / 2).max(PAUSE.0);
+        }
+        self.aim = (self.aim * 2).min(self.expected());
     }
 }
 

@@ -157,6 +157,26 @@ fn who_answers_each_frame_before_the_next_comes_hardly_notices() {
 }
 
 #[test]
+fn exchanges_one_after_the_other_hardly_notice() {
+    let mut run = Run::new(Coalescing::Adaptive);
+    let mut now = Micros(0);
+    for _ in 0..5_000 {
+        // A completion, the answer to the frame, and the next exchange a millisecond after that was seen.
+        run.event(now, 0);
+        now = now + Micros(300);
+        run.event(now, 0);
+        if let Some(due) = run.due {
+            now = due;
+            run.until(now);
+        }
+        now = now + Micros(1_000);
+    }
+    assert_eq!(run.median(), Micros(0));
+    let lost: u64 = run.delays.iter().map(|delay| delay.0).sum();
+    assert!(lost * 20 < now.0, "{lost} µs of {now}");
+}
+
+#[test]
 fn a_small_window_does_not_run_dry() {
     let mut run = Run::new(Coalescing::Adaptive);
     // Eight in flight, and new ones only for completions that the sender knows of.
