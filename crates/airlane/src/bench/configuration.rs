@@ -25,6 +25,15 @@ pub enum Configuration {
 const COALESCED: u32 = 10;
 
 impl Configuration {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Native,
+        Self::Passthrough,
+        Self::Virtual,
+        Self::Coalescing,
+        Self::Default,
+    ];
+
     /// As tables and plots name it.
     pub fn name(self) -> &'static str {
         match self {
@@ -33,6 +42,17 @@ impl Configuration {
             Self::Virtual => "virtual",
             Self::Coalescing => "virtual + coalescing 10",
             Self::Default => "default",
+        }
+    }
+
+    /// The paper's processor use at full rate, in per cent (Virtual WiFi, figures 7 and 8).
+    pub fn paper_processor(self) -> Option<f64> {
+        match self {
+            Self::Native => Some(19.3),
+            Self::Passthrough => Some(23.1),
+            Self::Virtual => Some(50.4),
+            Self::Coalescing => Some(34.2),
+            Self::Default => None,
         }
     }
 

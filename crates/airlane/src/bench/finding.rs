@@ -91,8 +91,8 @@ pub struct Goal {
     pub more_is_better: bool,
     /// How values are written.
     pub unit: Unit,
-    /// What was found.
-    pub measured: Spread,
+    /// What was found; nothing: it is not measured here.
+    pub measured: Option<Spread>,
     /// How it comes out of which figure.
     pub how: String,
 }
@@ -139,18 +139,34 @@ pub enum Verdict {
 
 impl Goal {
     /// By the median.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Option<Verdict> {
+        let median = self.measured?.median;
         let meets = |goal: f64| match self.more_is_better {
-            true => self.measured.median >= goal,
-            false => self.measured.median <= goal,
+            true => median >= goal,
+            false => median <= goal,
         };
-        if meets(self.strive) {
+        Some(if meets(self.strive) {
             Verdict::Striven
         } else if meets(self.reach) {
             Verdict::Reached
         } else {
             Verdict::Missed
-        }
+        })
+    }
+
+    /// As tables say it.
+    pub fn verdict_text(&self) -> &'static str {
+        self.verdict().map_or("not measured here", Verdict::text)
+    }
+
+    /// Median and quartiles as text.
+    pub fn texts(&self) -> (String, String) {
+        let Some(spread) = self.measured else {
+            return ("–".to_owned(), String::new());
+        };
+        let [low, median, high] =
+            [spread.low, spread.median, spread.high].map(|value| self.unit.text(value));
+        (median, format!("{low} to {high}"))
     }
 }
 
@@ -177,23 +193,23 @@ mod tests {
             strive: if more_is_better { 3.0 } else { 1.0 },
             more_is_better,
             unit: Unit::Plain,
-            measured: Spread::of(&[measured]),
+            measured: Some(Spread::of(&[measured])),
             how: String::new(),
         }
     }
 
     #[test]
     fn less_is_better_where_it_says_so() {
-        assert_eq!(goal(1.0, false).verdict(), Verdict::Striven);
-        assert_eq!(goal(1.5, false).verdict(), Verdict::Reached);
-        assert_eq!(goal(2.5, false).verdict(), Verdict::Missed);
+        assert_eq!(goal(1.0, false).verdict(), Some(Verdict::Striven));
+        assert_eq!(goal(1.5, false).verdict(), Some(Verdict::Reached));
+        assert_eq!(goal(2.5, false).verdict(), Some(Verdict::Missed));
     }
 
     #[test]
     fn more_is_better_where_it_says_so() {
-        assert_eq!(goal(3.0, true).verdict(), Verdict::Striven);
-        assert_eq!(goal(2.5, true).verdict(), Verdict::Reached);
-        assert_eq!(goal(1.0, true).verdict(), Verdict::Missed);
+        assert_eq!(goal(3.0, true).verdict(), Some(Verdict::Striven));
+        assert_eq!(goal(2.5, true).verdict(), Some(Verdict::Reached));
+        assert_eq!(goal(1.0, true).verdict(), Some(Verdict::Missed));
     }
 
     #[test]

@@ -6,28 +6,37 @@
 mod configuration;
 mod figures;
 mod finding;
+mod guests;
+mod html;
 mod limit;
 mod load;
+mod machine;
 mod pairs;
+mod plot;
 mod progress;
+mod saturated;
 mod stats;
 mod table;
 
 pub use figures::Which;
 pub use finding::Findings;
+pub use html::page;
 pub use pairs::Effort;
 pub use table::text;
 
 use std::time::Instant;
 
+use finding::{Goal, Unit};
+use guests::Guests;
 use pairs::Bench;
 use progress::Line;
 
-/// Measures these figures.
-pub fn measure(which: Which, effort: Effort) -> anyhow::Result<Findings> {
+/// Measures these figures; real guests as well, if they are wanted and there.
+pub fn measure(which: Which, effort: Effort, guests: bool) -> anyhow::Result<Findings> {
     let began = Instant::now();
     let mut bench = Bench::new(effort, Line::default());
     let mut findings = Findings {
+        machine: machine::facts(),
         effort: format!(
             "{} interleaved rounds, turns of {} ms",
             effort.pairs,
@@ -40,6 +49,26 @@ pub fn measure(which: Which, effort: Effort) -> anyhow::Result<Findings> {
         findings.figures.push(figure);
         findings.goals.extend(goals);
     }
+    if which == Which::All {
+        findings.goals.push(allocations());
+    }
+    if guests && let Some(mut guests) = Guests::new(&Guests::usual())? {
+        findings.figures.push(guests.measure(&mut bench)?);
+    }
     findings.seconds = began.elapsed().as_secs_f64();
     Ok(findings)
+}
+
+/// Counted elsewhere: it takes another allocator than the program's.
+fn allocations() -> Goal {
+    Goal {
+        what: "allocations per frame on the data path",
+        paper: "–",
+        reach: 0.0,
+        strive: 0.0,
+        more_is_better: false,
+        unit: Unit::Plain,
+        measured: None,
+        how: "cargo bench".to_owned(),
+    }
 }

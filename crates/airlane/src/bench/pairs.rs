@@ -1,12 +1,14 @@
 //! The order of measurement: in every round each has its turn, so that what disturbs the machine for a
 //! while disturbs them all.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Context;
 
 use super::load::{Load, Measurement, Rig, Setting};
 use super::progress::Line;
+use super::saturated::Saturated;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +37,43 @@ pub struct Bench {
     /// How much.
     pub effort: Effort,
     progress: Line,
+    saturated: Option<Rc<Saturated>>,
 }
 
 impl Bench {
     /// Says on `progress` what it is at.
     pub fn new(effort: Effort, progress: Line) -> Self {
-        Self { effort, progress }
+        let saturated = None;
+        Self {
+            effort,
+            progress,
+            saturated,
+        }
+    }
+
+    /// What several figures are read from; measured when the first of them asks.
+    pub fn saturated(&mut self) -> anyhow::Result<Rc<Saturated>> {
+        if let Some(measured) = &self.saturated {
+            return Ok(Rc::clone(measured));
+        }
+        let measured = Rc::new(Saturated::measure(self)?);
+        self.saturated = Some(Rc::clone(&measured));
+        Ok(measured)
+    }
+
+    /// Whose turn it is.
+    pub fn say(&mut self, what: &str, rig: &Rig, round: usize) {
+        let Setting {
+            configuration, vms, ..
+        } = rig.setting;
+        let (name, pairs) = (configuration.name(), self.effort.pairs);
+        let detail = format!("{name}, {vms} VM, round {} of {pairs}", round + 1);
+        self.progress.say(what, &detail);
+    }
+
+    /// What is done that is no rig's turn.
+    pub fn say_plain(&mut self, what: &str, detail: &str) {
+        self.progress.say(what, detail);
     }
 
     /// Sets up what is compared.
@@ -65,10 +98,7 @@ impl Bench {
         let mut turns: Vec<Vec<Measurement>> = rigs.iter().map(|_| Vec::new()).collect();
         for round in 0..self.effort.pairs {
             for (rig, turns) in rigs.iter_mut().zip(&mut turns) {
-                let name = rig.setting.configuration.name();
-                let pairs = self.effort.pairs;
-                let detail = format!("{name}, round {} of {pairs}", round + 1);
-                self.progress.say(what, &detail);
+                self.say(what, rig, round);
                 turns.push(rig.measure(load, self.effort.span)?);
             }
         }

@@ -60,8 +60,8 @@ fn add_goals(out: &mut String, goals: &[Goal]) {
             goal.paper,
             goal.unit.text(goal.reach),
             goal.unit.text(goal.strive),
-            goal.unit.text(goal.measured.median),
-            goal.verdict().text()
+            goal.texts().0,
+            goal.verdict_text()
         );
     }
     out.push('\n');

@@ -1,6 +1,9 @@
 //! `airlane bench`: measures, and says it to people, to machines, or to both.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
 
 use crate::bench::{self, Effort, Which};
 
@@ -15,6 +18,7 @@ Examples:
 Native is the same card on the NIC in one thread, with nothing that sharing needs. Load speaks vfio-user as a
 VMM does. Nothing is asserted about time: the exit code is 0 when everything could be measured.";
 
+/// Arguments of `airlane bench`.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Which figure
@@ -23,7 +27,13 @@ pub struct Arguments {
     /// The findings as JSON on standard output
     #[arg(long)]
     json: bool,
-    /// Few and short turns
+    /// Also one page with tables and plots, which needs nothing else
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Without the runs of real guests that belong to `all`
+    #[arg(long)]
+    no_guests: bool,
+    /// Few and short turns, no guests
     #[arg(long)]
     quick: bool,
     /// Rounds, in each of which every path has its turn [default: 7]
@@ -40,7 +50,16 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(pairs) = arguments.pairs {
         effort.pairs = pairs.into();
     }
-    let findings = bench::measure(arguments.which, effort)?;
+    let guests = arguments.which == Which::All && !arguments.quick && !arguments.no_guests;
+    if let Some(folder) = arguments.report.as_deref().and_then(Path::parent) {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
+    let findings = bench::measure(arguments.which, effort, guests)?;
+    if let Some(path) = &arguments.report {
+        std::fs::write(path, bench::page(&findings)?)
+            .with_context(|| format!("cannot write the report {}", path.display()))?;
+    }
     match arguments.json {
         true => say(&serde_json::to_string_pretty(&findings)?)?,
         false => say(&bench::text(&findings))?,

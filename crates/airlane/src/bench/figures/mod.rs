@@ -1,7 +1,12 @@
 //! The figures, one file each.
 
+mod interrupts;
 mod latency;
-mod throughput;
+mod messages;
+mod processor;
+mod scale;
+mod stages;
+pub mod throughput;
 
 use clap::ValueEnum;
 
@@ -15,7 +20,17 @@ pub enum Which {
     Throughput,
     /// Round trips, native and shared (figure 5c)
     Latency,
-    /// All of them, with the table of goals
+    /// What each stage of a frame's way takes (figure 6, table 1)
+    Stages,
+    /// Processor time at equal goodput, by tuning (figures 7, 8)
+    Processor,
+    /// Interrupts per frame, by tuning
+    Interrupts,
+    /// Socket messages per frame, by tuning
+    Messages,
+    /// Cost per frame with 1 to 16 VMs
+    Scale,
+    /// All of them, real guests where the set-up is there, and the table of goals
     All,
 }
 
@@ -27,7 +42,20 @@ impl Which {
         match self {
             Self::Throughput => &[throughput::measure],
             Self::Latency => &[latency::measure],
-            Self::All => &[throughput::measure, latency::measure],
+            Self::Stages => &[stages::measure],
+            Self::Processor => &[processor::measure],
+            Self::Interrupts => &[interrupts::measure],
+            Self::Messages => &[messages::measure],
+            Self::Scale => &[scale::measure],
+            Self::All => &[
+                throughput::measure,
+                latency::measure,
+                stages::measure,
+                processor::measure,
+                interrupts::measure,
+                messages::measure,
+                scale::measure,
+            ],
         }
     }
 }

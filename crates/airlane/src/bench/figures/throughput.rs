@@ -110,7 +110,7 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
         strive: 0.999,
         more_is_better: true,
         unit: Unit::Share,
-        measured: Spread::of(&of_limit),
+        measured: Some(Spread::of(&of_limit)),
         how: format!("airlane bench throughput: UDP from the VM over {limit:.2} Mb/s"),
     };
     Ok((figure(panels, limit), vec![goal]))

@@ -44,7 +44,16 @@ fn name(id: u32) -> String {
 }
 
 fn seconds(id: u32) -> f64 {
-    let text = fs::read_to_string(format!("/proc/self/task/{id}/schedstat")).unwrap_or_default();
+    in_file(&format!("/proc/self/task/{id}/schedstat"))
+}
+
+/// What the thread that asks has used so far, in seconds.
+pub fn of_this_thread() -> f64 {
+    in_file("/proc/thread-self/schedstat")
+}
+
+fn in_file(path: &str) -> f64 {
+    let text = fs::read_to_string(path).unwrap_or_default();
     let first = text.split_whitespace().next();
     let nanoseconds: f64 = first.and_then(|word| word.parse().ok()).unwrap_or(0.0);
     nanoseconds / 1e9

@@ -17,6 +17,7 @@ use super::station::{Load, Station, Tally};
 use super::window::Window;
 use crate::bench::configuration::Configuration;
 use crate::daemon::{Daemon, DaemonConfig, Neighbour, UnsharedCard, VmCard};
+use crate::trace::Traces;
 
 const FAR_END: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
 /// The key of every VM. That all have the same one saves no work: tables are by VM.
@@ -52,14 +53,13 @@ pub struct Rig {
     stations: Vec<Station>,
     threads: Threads,
     // Behind the stations: they detach before their daemon ends.
-    _served: Served,
+    served: Served,
     _folder: tempfile::TempDir,
 }
 
-#[expect(dead_code, reason = "held until the rig goes")]
 enum Served {
     Shared(Box<Daemon>),
-    Unshared(UnsharedCard),
+    Unshared(#[expect(dead_code, reason = "held until the rig goes")] UnsharedCard),
 }
 
 impl Rig {
@@ -102,9 +102,17 @@ impl Rig {
             setting,
             stations,
             threads,
-            _served: served,
+            served,
             _folder: folder,
         })
+    }
+
+    /// The stamps of each stage of frames' ways, from now on; none where nothing is shared.
+    pub fn trace(&self) -> anyhow::Result<Option<Traces>> {
+        match &self.served {
+            Served::Shared(daemon) => daemon.handle().trace().map(Some),
+            Served::Unshared(_) => Ok(None),
+        }
     }
 
     /// Puts load on every VM, and counts for `span`.
@@ -146,6 +154,7 @@ impl Measurement {
         sum.traffic.reads += tally.traffic.reads;
         sum.traffic.interrupts += tally.traffic.interrupts;
         sum.seconds = sum.seconds.max(tally.seconds);
+        sum.processor += tally.processor;
         sum.trips.extend(tally.trips);
     }
 

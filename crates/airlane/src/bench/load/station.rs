@@ -10,6 +10,7 @@ use airlane_wlan::frame::Header;
 use airlane_wlan::{Channel, MacAddr};
 
 use super::far_end::{ACKNOWLEDGEMENT, SEGMENTS_PER_ACKNOWLEDGEMENT};
+use super::processor;
 use super::socket_card::{SocketCard, Traffic};
 use super::window::Window;
 use super::words::{self, Word};
@@ -62,6 +63,7 @@ struct Totals {
     acknowledged: u64,
     received: u64,
     traffic: Traffic,
+    processor: f64,
 }
 
 /// What has happened within a window.
@@ -77,6 +79,8 @@ pub struct Tally {
     pub traffic: Traffic,
     /// How long it was, in seconds.
     pub seconds: f64,
+    /// Processor time of the generator itself, in seconds.
+    pub processor: f64,
     /// Round trips, in microseconds.
     pub trips: Vec<f64>,
 }
@@ -358,6 +362,7 @@ impl Station {
 
     fn totals(&mut self) -> Totals {
         self.totals.traffic = self.driver.card().traffic();
+        self.totals.processor = processor::of_this_thread();
         self.totals
     }
 }
@@ -370,6 +375,7 @@ impl Totals {
             received: self.received - before.received,
             traffic: self.traffic.since(before.traffic),
             seconds: span.as_secs_f64(),
+            processor: self.processor - before.processor,
             trips: Vec::new(),
         }
     }

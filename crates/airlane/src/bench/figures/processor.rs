@@ -1,0 +1,136 @@
+//! Figures 7 and 8: processor time at equal goodput, by configuration; and what a frame costs beyond the
+//! unshared path.
+
+use super::super::configuration::Configuration::{self, Default, Native, Virtual};
+use super::super::finding::{Bar, Figure, Goal, Panel, Unit};
+use super::super::load::Measurement;
+use super::super::machine;
+use super::super::pairs::Bench;
+use super::super::saturated::{Saturated, Turns};
+use super::super::stats::Spread;
+
+/// Measures the figure.
+pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
+    let saturated = bench.saturated()?;
+    let panels = vec![
+        panel(
+            "daemon, UDP from the VM at full rate",
+            &saturated.up,
+            share,
+            true,
+        ),
+        panel(
+            "daemon, UDP to the VM at full rate",
+            &saturated.down,
+            share,
+            false,
+        ),
+        kinds("of it the radio's thread", &saturated.up, "radio"),
+        kinds("of it the lane's thread", &saturated.up, "lane"),
+        panel(
+            "beside it: the generator, in place of a guest",
+            &saturated.up,
+            generator,
+            false,
+        ),
+    ];
+    let goals = goals(&saturated);
+    let figure = Figure {
+        name: "processor",
+        title: "Processor time at equal goodput",
+        paper: "figures 7 and 8: per cent of a machine of two cores, guest and its kernel included",
+        panels,
+        notes: vec![
+            "User and system of the daemon's threads, by name, from the kernel's own count. Ours is per cent of one \
+             core without any guest; the paper's is of its machine with guest, kernel and profiler."
+                .to_owned(),
+        ],
+    };
+    Ok((figure, goals))
+}
+
+fn share(turn: &Measurement) -> f64 {
+    turn.share() * 100.0
+}
+
+fn generator(turn: &Measurement) -> f64 {
+    turn.tally.processor / turn.tally.seconds * 100.0
+}
+
+fn panel(title: &str, turns: &Turns, value: fn(&Measurement) -> f64, paper: bool) -> Panel {
+    let bar = |of: Configuration| {
+        let bar = Bar::new(of.name(), turns.samples(of, value));
+        Bar {
+            paper: of.paper_processor().filter(|_| paper),
+            ..bar
+        }
+    };
+    Panel {
+        title: title.to_owned(),
+        unit: "% of a core",
+        bars: Configuration::ALL.map(bar).into(),
+    }
+}
+
+fn kinds(title: &str, turns: &Turns, thread: &str) -> Panel {
+    let used = |turn: &Measurement| {
+        let used = turn.processor.get(thread).copied().unwrap_or(0.0);
+        used / turn.tally.seconds * 100.0
+    };
+    let shared = Configuration::ALL.into_iter().filter(|of| *of != Native);
+    let bars = shared.map(|of| Bar::new(of.name(), turns.samples(of, used)));
+    Panel {
+        title: title.to_owned(),
+        unit: "% of a core",
+        bars: bars.collect(),
+    }
+}
+
+/// Processor time per frame, so that a turn with a little less goodput does not look cheaper.
+fn per_frame(turn: &Measurement) -> f64 {
+    turn.processor() / turn.frames().max(1.0)
+}
+
+fn goals(saturated: &Saturated) -> Vec<Goal> {
+    let samples = |of| saturated.up.samples(of, per_frame);
+    let (native, off, on) = (samples(Native), samples(Virtual), samples(Default));
+    let ticks = machine::ticks_per_second();
+    let beyond: Vec<f64> = on
+        .iter()
+        .zip(&native)
+        .map(|(on, by)| (on - by) * ticks)
+        .collect();
+    vec![
+        Goal {
+            what: "own ticks per transmit beyond the unshared path, crypto apart",
+            paper: "60,000",
+            reach: 6_000.0,
+            strive: 1_500.0,
+            more_is_better: false,
+            unit: Unit::Ticks,
+            measured: Some(Spread::of(&beyond)),
+            how: "airlane bench processor: processor time per frame, default less native, times the TSC's rate"
+                .to_owned(),
+        },
+        Goal {
+            what: "processor time, everything on / everything off",
+            paper: "0.56",
+            reach: 0.33,
+            strive: 0.17,
+            more_is_better: false,
+            unit: Unit::Plain,
+            measured: Some(Spread::of_ratios(&on, &off)),
+            how: "airlane bench processor: default over virtual, per frame from the VM".to_owned(),
+        },
+        Goal {
+            what: "processor time over unshared at equal goodput",
+            paper: "1.45",
+            reach: 1.15,
+            strive: 1.05,
+            more_is_better: false,
+            unit: Unit::Plain,
+            measured: Some(Spread::of_ratios(&on, &native)),
+            how: "airlane bench processor: default over native, per frame from the VM".to_owned(),
+        },
+    ]
+}
