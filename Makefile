@@ -26,6 +26,7 @@ test: bootstrap lint ## all tests: units, stories in virtual time, guests
 	$(CARGO) test --workspace
 	$(CARGO) test --release -p airlane --test stories -- --ignored
 	$(CARGO) test -p airlane --test extcap --test uplinks -- --ignored --test-threads=1
+	$(CARGO) run --release -p airlane -- bench all --quick
 	$(CARGO) test --release -p airlane --test guests -- --ignored --test-threads=1 --nocapture
 
 check: lint ## the quick subset for daily work: format, lints, units, stories

@@ -1,5 +1,6 @@
 //! What is compared: paths through the daemon, and how they are tuned.
 
+use airlane_dma::Translation;
 use airlane_lane::Coalescing;
 use serde::Serialize;
 
@@ -17,6 +18,10 @@ pub enum Configuration {
     Virtual,
     /// As virtual, with ten reports to an interrupt.
     Coalescing,
+    /// As virtual, with the paper's merged table instead of a look-up in software.
+    Merged,
+    /// Both of these.
+    MergedCoalescing,
     /// As it is tuned by default.
     Default,
 }
@@ -26,11 +31,13 @@ const COALESCED: u32 = 10;
 
 impl Configuration {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Native,
         Self::Passthrough,
         Self::Virtual,
         Self::Coalescing,
+        Self::Merged,
+        Self::MergedCoalescing,
         Self::Default,
     ];
 
@@ -41,6 +48,8 @@ impl Configuration {
             Self::Passthrough => "passthrough",
             Self::Virtual => "virtual",
             Self::Coalescing => "virtual + coalescing 10",
+            Self::Merged => "virtual + merged table",
+            Self::MergedCoalescing => "virtual + both",
             Self::Default => "default",
         }
     }
@@ -52,23 +61,36 @@ impl Configuration {
             Self::Passthrough => Some(23.1),
             Self::Virtual => Some(50.4),
             Self::Coalescing => Some(34.2),
+            Self::Merged => Some(44.2),
+            Self::MergedCoalescing => Some(28.0),
             Self::Default => None,
         }
     }
 
     /// What the daemon is told.
     pub fn tuning(self) -> Tuning {
-        let interrupts = Coalescing::Count(COALESCED);
-        let data_path = DataPath::Passthrough;
         let untuned = Tuning::UNTUNED;
+        let interrupts = Coalescing::Count(COALESCED);
+        let translation = Translation::Merged;
         match self {
             Self::Native | Self::Virtual => untuned,
+            // Alone on the card: its translation is as good as hardware's.
             Self::Passthrough => Tuning {
-                data_path,
+                data_path: DataPath::Passthrough,
+                translation: Translation::default(),
                 ..untuned
             },
             Self::Coalescing => Tuning {
                 interrupts,
+                ..untuned
+            },
+            Self::Merged => Tuning {
+                translation,
+                ..untuned
+            },
+            Self::MergedCoalescing => Tuning {
+                interrupts,
+                translation,
                 ..untuned
             },
             Self::Default => Tuning::default(),

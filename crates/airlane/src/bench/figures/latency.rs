@@ -13,10 +13,11 @@ const PAYLOAD: usize = 56;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A path, and the paper's round trip there in milliseconds.
-const PATHS: [(Configuration, Option<f64>); 4] = [
+const PATHS: [(Configuration, Option<f64>); 5] = [
     (Configuration::Native, Some(5.74)),
     (Configuration::Passthrough, Some(6.17)),
     (Configuration::Virtual, Some(7.87)),
+    (Configuration::Merged, Some(6.63)),
     (Configuration::Default, None),
 ];
 

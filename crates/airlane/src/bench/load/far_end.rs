@@ -216,3 +216,105 @@ impl Neighbour for FarEnd {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airlane_air::{AirConfig, AirMode, Position};
+    use airlane_wlan::{Band, Dbm};
+
+    const FAR_END: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
+    const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
+
+    /// A station and the far end on a medium without airtime.
+    struct World {
+        air: Air,
+        far_end: FarEnd,
+        station: RadioId,
+    }
+
+    fn radio() -> RadioConfig {
+        RadioConfig {
+            name: String::new(),
+            position: Position::default(),
+            tx_power: Dbm(15.0),
+        }
+    }
+
+    fn channel() -> Channel {
+        Channel::new(Band::Ghz5, 36).unwrap()
+    }
+
+    impl World {
+        fn new() -> Self {
+            let mut air = Air::new(AirConfig {
+                mode: AirMode::Infinite,
+                ..AirConfig::default()
+            });
+            let station = air.add_radio(radio());
+            air.set_addresses(station, &[OWN]);
+            air.tune(Micros(0), station, Some(channel()));
+            let mut far_end = FarEnd::new(FAR_END, channel(), radio());
+            far_end.join(Micros(0), &mut air);
+            Self {
+                air,
+                far_end,
+                station,
+            }
+        }
+
+        /// Says something to the far end; what the station hears until all is quiet.
+        fn say(&mut self, word: Word) -> Vec<Word> {
+            let header = words::header(1, [FAR_END, OWN, FAR_END], 0);
+            let frame = [&header[..], &word.body(100)].concat();
+            let frame = Buffer::from_slice(&frame).unwrap();
+            let sent = Transmission::new(0, frame, channel(), Rate::OFDM_6);
+            self.air.transmit(Micros(0), self.station, sent);
+            let mut heard = Vec::new();
+            loop {
+                self.far_end.step(Micros(0), &mut self.air);
+                self.air.step(Micros(0));
+                let Some(event) = self.air.next_event() else {
+                    return heard;
+                };
+                if let (AirEvent::Received { frame, .. }, false) =
+                    (&event, self.far_end.air_event(Micros(0), &event))
+                {
+                    heard.extend(Word::parse(&frame[words::MAC_HEADER..]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_echo_comes_back_and_a_datagram_does_not() {
+        let mut world = World::new();
+        assert_eq!(world.say(Word::Echo), [Word::Echo]);
+        assert_eq!(world.say(Word::Sink), []);
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged() {
+        let mut world = World::new();
+        let two = Word::Acknowledge { frames: 2 };
+        assert_eq!(world.say(Word::Segment), []);
+        assert_eq!(world.say(Word::Segment), [two]);
+        assert_eq!(world.say(Word::Segment), []);
+        assert_eq!(world.say(Word::Segment), [two]);
+    }
+
+    #[test]
+    fn a_stream_waits_for_acknowledgements() {
+        let mut world = World::new();
+        let stream = Word::Stream {
+            payload: 100,
+            depth: 4,
+        };
+        assert_eq!(world.say(stream), [Word::Sink; 4]);
+        assert_eq!(world.say(Word::Sink), []);
+        let two = Word::Acknowledge { frames: 2 };
+        assert_eq!(world.say(two), [Word::Sink; 2]);
+        assert_eq!(world.say(Word::Stop), []);
+        assert_eq!(world.say(two), [], "nothing more once it is stopped");
+    }
+}
