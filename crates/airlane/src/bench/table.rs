@@ -49,13 +49,13 @@ fn bar_line(bar: &Bar) -> String {
 fn add_goals(out: &mut String, goals: &[Goal]) {
     let _ = writeln!(
         out,
-        "{:58} {:>14} {:>9} {:>9} {:>10}",
+        "{:62} {:>14} {:>9} {:>9} {:>10}",
         "goal", "paper", "reach", "strive", "measured"
     );
     for goal in goals {
         let _ = writeln!(
             out,
-            "{:58} {:>14} {:>9} {:>9} {:>10}  {}",
+            "{:62} {:>14} {:>9} {:>9} {:>10}  {}",
             goal.what,
             goal.paper,
             goal.unit.text(goal.reach),

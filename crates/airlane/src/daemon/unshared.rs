@@ -41,8 +41,6 @@ impl UnsharedCard {
         let wake = EventFd::new(libc_nonblock())?;
         let mut port = Port::new(identity, air, card, neighbours);
         let thread = spawn("native".to_owned(), move || {
-            // As the radio's thread does.
-            let _ = rustix::process::setpriority_process(None, -15);
             while !matches!(server.serve(&mut port, &wake, &stopped), Ok(Ended::Stopped)) {
                 port.device.reset();
             }

@@ -38,28 +38,37 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
         panel("2,000 frames a second, divided among the VMs", &paced),
         panel("each VM flat out, 32 frames under way", &flat_out),
     ];
-    let (first, last) = (paced.first(), paced.last());
-    let goal = Goal {
-        what: "16 VMs over 1 VM, cost per frame",
-        paper: "–",
-        reach: 1.1,
-        strive: 1.02,
-        more_is_better: false,
-        unit: Unit::Plain,
-        measured: first
-            .zip(last)
-            .map(|(one, all)| Spread::of_ratios(all, one)),
-        how: "airlane bench scale: processor time per frame, 16 VMs over 1, the same frames in all"
-            .to_owned(),
-    };
+    let goals = vec![
+        goal("16 VMs over 1 VM, cost per frame, each flat out", &flat_out),
+        goal(
+            "16 VMs over 1 VM, cost per frame, 2,000 frames a second in all",
+            &paced,
+        ),
+    ];
     let figure = Figure {
         name: "scale",
         title: "One to sixteen VMs: processor time per frame",
         paper: "not in the paper",
         panels,
-        notes: vec!["Without air; user and system of all threads of the daemon.".to_owned()],
+        notes: vec!["Without air; user and system of all threads of the daemon. At few frames a second for each VM every frame \
+             is woken for and interrupts alone; of one VM with all of them many share both.".to_owned()],
     };
-    Ok((figure, vec![goal]))
+    Ok((figure, goals))
+}
+
+fn goal(what: &'static str, samples: &[Vec<f64>]) -> Goal {
+    let ends = samples.first().zip(samples.last());
+    Goal {
+        what,
+        paper: "–",
+        reach: 1.1,
+        strive: 1.02,
+        more_is_better: false,
+        unit: Unit::Plain,
+        measured: ends.map(|(one, all)| Spread::of_ratios(all, one)),
+        how: "airlane bench scale: processor time of the daemon per frame, 16 VMs over 1"
+            .to_owned(),
+    }
 }
 
 /// Microseconds per frame: paced, and flat out.

@@ -6,7 +6,7 @@ use std::fs;
 
 /// The threads of one daemon.
 #[derive(Clone, Debug, Default)]
-pub struct Threads(Vec<(u32, String)>);
+pub struct Threads(Vec<u32>);
 
 /// Threads of this process.
 pub fn of_process() -> BTreeSet<u32> {
@@ -22,15 +22,15 @@ pub fn of_process() -> BTreeSet<u32> {
 impl Threads {
     /// Those that have come since `before`.
     pub fn since(before: &BTreeSet<u32>) -> Self {
-        let new = of_process().difference(before).copied().collect::<Vec<_>>();
-        Self(new.into_iter().map(|id| (id, name(id))).collect())
+        Self(of_process().difference(before).copied().collect())
     }
 
     /// What each has used so far, in seconds; threads of one kind together.
     pub fn used(&self) -> BTreeMap<String, f64> {
         let mut used = BTreeMap::new();
-        for (id, name) in &self.0 {
-            *used.entry(name.clone()).or_default() += seconds(*id);
+        // By name only now: a thread that has just started does not bear its own yet.
+        for &id in &self.0 {
+            *used.entry(name(id)).or_default() += seconds(id);
         }
         used
     }
