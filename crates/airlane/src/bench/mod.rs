@@ -52,8 +52,17 @@ pub fn measure(which: Which, effort: Effort, guests: bool) -> anyhow::Result<Fin
     if which == Which::All {
         findings.goals.push(allocations());
     }
-    if guests && let Some(mut guests) = Guests::new(&Guests::usual())? {
-        findings.figures.push(guests.measure(&mut bench)?);
+    let only = which == Which::Guests;
+    let found = match guests || only {
+        true => Guests::new(&Guests::usual())?,
+        false => None,
+    };
+    match found {
+        Some(mut found) => findings.figures.push(found.measure(&mut bench)?),
+        None if only => anyhow::bail!(
+            "no real guests here: the set-up or scenarios/two-networks.toml is missing (airlane doctor)"
+        ),
+        None => {}
     }
     findings.seconds = began.elapsed().as_secs_f64();
     Ok(findings)

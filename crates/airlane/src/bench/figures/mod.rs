@@ -30,6 +30,8 @@ pub enum Which {
     Messages,
     /// Cost per frame with 1 to 16 VMs
     Scale,
+    /// Real guests under QEMU: goodput, interrupts and messages, untuned and tuned
+    Guests,
     /// All of them, real guests where the set-up is there, and the table of goals
     All,
 }
@@ -47,6 +49,7 @@ impl Which {
             Self::Interrupts => &[interrupts::measure],
             Self::Messages => &[messages::measure],
             Self::Scale => &[scale::measure],
+            Self::Guests => &[],
             Self::All => &[
                 throughput::measure,
                 latency::measure,

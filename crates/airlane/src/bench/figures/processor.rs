@@ -26,6 +26,7 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
             false,
         ),
         over_native(&saturated.up),
+        wake_ups(&saturated.up),
         kinds("of it the radio's thread", &saturated.up, "radio"),
         kinds("of it the lane's thread", &saturated.up, "lane"),
         panel(
@@ -76,10 +77,22 @@ fn panel(title: &str, turns: &Turns, value: fn(&Measurement) -> f64, paper: bool
     }
 }
 
+/// What most of the time goes into is waking and going to sleep again.
+fn wake_ups(turns: &Turns) -> Panel {
+    let per_frame = |turn: &Measurement| turn.turns() / turn.frames().max(1.0);
+    Panel {
+        title: "how often a thread of the daemon was put on a core, UDP from the VM".to_owned(),
+        unit: "per frame",
+        bars: Configuration::ALL
+            .map(|of| Bar::new(of.name(), turns.samples(of, per_frame)))
+            .into(),
+    }
+}
+
 fn kinds(title: &str, turns: &Turns, thread: &str) -> Panel {
     let used = |turn: &Measurement| {
-        let used = turn.processor.get(thread).copied().unwrap_or(0.0);
-        used / turn.tally.seconds * 100.0
+        let used = turn.processor.get(thread).copied().unwrap_or_default();
+        used.seconds / turn.tally.seconds * 100.0
     };
     let shared = Configuration::ALL.into_iter().filter(|of| *of != Native);
     let bars = shared.map(|of| Bar::new(of.name(), turns.samples(of, used)));

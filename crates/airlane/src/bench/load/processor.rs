@@ -8,6 +8,15 @@ use std::fs;
 #[derive(Clone, Debug, Default)]
 pub struct Threads(Vec<u32>);
 
+/// What a thread has used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Used {
+    /// Processor time, user and system together.
+    pub seconds: f64,
+    /// How often it was put on a core.
+    pub turns: f64,
+}
+
 /// Threads of this process.
 pub fn of_process() -> BTreeSet<u32> {
     let Ok(tasks) = fs::read_dir("/proc/self/task") else {
@@ -25,12 +34,15 @@ impl Threads {
         Self(of_process().difference(before).copied().collect())
     }
 
-    /// What each has used so far, in seconds; threads of one kind together.
-    pub fn used(&self) -> BTreeMap<String, f64> {
+    /// What each has used so far; threads of one kind together.
+    pub fn used(&self) -> BTreeMap<String, Used> {
         let mut used = BTreeMap::new();
         // By name only now: a thread that has just started does not bear its own yet.
         for &id in &self.0 {
-            *used.entry(name(id)).or_default() += seconds(id);
+            let sum: &mut Used = used.entry(name(id)).or_default();
+            let one = in_file(&format!("/proc/self/task/{id}/schedstat"));
+            sum.seconds += one.seconds;
+            sum.turns += one.turns;
         }
         used
     }
@@ -43,20 +55,22 @@ fn name(id: u32) -> String {
     kind.unwrap_or_default().to_owned()
 }
 
-fn seconds(id: u32) -> f64 {
-    in_file(&format!("/proc/self/task/{id}/schedstat"))
-}
-
 /// What the thread that asks has used so far, in seconds.
 pub fn of_this_thread() -> f64 {
-    in_file("/proc/thread-self/schedstat")
+    in_file("/proc/thread-self/schedstat").seconds
 }
 
-fn in_file(path: &str) -> f64 {
+/// Nanoseconds on a core, nanoseconds of waiting for one, times put on one.
+fn in_file(path: &str) -> Used {
     let text = fs::read_to_string(path).unwrap_or_default();
-    let first = text.split_whitespace().next();
-    let nanoseconds: f64 = first.and_then(|word| word.parse().ok()).unwrap_or(0.0);
-    nanoseconds / 1e9
+    let mut words = text
+        .split_whitespace()
+        .map(|word| word.parse().unwrap_or(0.0));
+    let nanoseconds: f64 = words.next().unwrap_or(0.0);
+    Used {
+        seconds: nanoseconds / 1e9,
+        turns: words.nth(1).unwrap_or(0.0),
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use airlane_wlan::{Band, Channel, Dbm, MacAddr, Micros};
 use anyhow::Context;
 
 use super::far_end::FarEnd;
-use super::processor::{self, Threads};
+use super::processor::{self, Threads, Used};
 use super::station::{Load, Station, Tally};
 use super::window::Window;
 use crate::bench::configuration::Configuration;
@@ -42,8 +42,8 @@ pub struct Setting {
 pub struct Measurement {
     /// The VMs' counts, added.
     pub tally: Tally,
-    /// Processor time of the daemon's threads by kind, in seconds.
-    pub processor: BTreeMap<String, f64>,
+    /// What the daemon's threads have used, by kind.
+    pub processor: BTreeMap<String, Used>,
 }
 
 /// Something that can be measured.
@@ -132,8 +132,12 @@ impl Rig {
             sleep_until(window.end);
             let mut measurement = Measurement::default();
             for (name, used) in threads.used() {
-                let earlier = before.get(&name).copied().unwrap_or(0.0);
-                measurement.processor.insert(name, used - earlier);
+                let earlier = before.get(&name).copied().unwrap_or_default();
+                let used = Used {
+                    seconds: used.seconds - earlier.seconds,
+                    turns: used.turns - earlier.turns,
+                };
+                measurement.processor.insert(name, used);
             }
             for generator in generators {
                 let tally = generator.join().map_err(complaint)?;
@@ -160,7 +164,12 @@ impl Measurement {
 
     /// Processor time of all threads of the daemon, in seconds.
     pub fn processor(&self) -> f64 {
-        self.processor.values().sum()
+        self.processor.values().map(|used| used.seconds).sum()
+    }
+
+    /// How often one of the daemon's threads was put on a core.
+    pub fn turns(&self) -> f64 {
+        self.processor.values().map(|used| used.turns).sum()
     }
 
     /// Of one core, while it was measured.
