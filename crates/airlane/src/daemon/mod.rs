@@ -17,6 +17,8 @@ pub mod outlet;
 pub mod radio;
 mod radio_thread;
 mod status;
+#[cfg(test)]
+mod traced;
 mod tuning;
 mod unshared;
 pub mod uplink;

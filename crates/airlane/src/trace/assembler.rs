@@ -16,8 +16,8 @@ const UNDER_WAY: usize = 32_768;
 struct Lane {
     read: Option<u64>,
     fetching: Option<FrameId>,
-    /// The last frame taken from the radio, unless messages were read since.
-    returned: Option<FrameId>,
+    /// Since when it has done nothing but take frames from the radio.
+    taking: Option<u64>,
     doorbells: BTreeMap<FrameId, (Option<u64>, u64)>,
     /// Ready for the driver, not written yet.
     answered: Vec<FrameId>,
@@ -92,7 +92,7 @@ impl Assembler {
             return;
         };
         match record.point {
-            Point::Read => (lane.read, lane.returned) = (Some(record.at), None),
+            Point::Read => (lane.read, lane.taking) = (Some(record.at), None),
             Point::Written => self.written(vm, record.at),
             Point::Interrupt => self.interrupted(vm, record.at),
             point => {
@@ -116,7 +116,7 @@ impl Assembler {
             Point::Dispatched => self.dispatched(vm, frame, at),
             Point::Delivered => self.delivered(vm, frame, at),
             Point::Returned => {
-                lane.returned = Some(frame);
+                lane.taking = lane.taking.or(Some(at));
                 self.pass((vm, frame), Point::Returned, at);
             }
             Point::Answered => {
@@ -193,11 +193,13 @@ impl Assembler {
         };
         for frame in lane.answered.drain(..) {
             if let Some(journey) = self.journeys.get_mut(&(vm, frame)) {
-                journey.at_one_go = lane.returned == Some(frame);
+                let returned = journey.at(Point::Returned);
+                journey.at_one_go = lane.taking.is_some() && returned >= lane.taking;
                 journey.set(Point::Written, Some(at));
                 bounded_push(&mut lane.written, frame);
             }
         }
+        lane.taking = None;
     }
 
     /// The guest is told of all that was written: their ways end.
@@ -381,6 +383,6 @@ mod tests {
         let done = run(&mut Assembler::default(), &points);
         assert_eq!(done.len(), 3);
         let at_one_go: Vec<bool> = done.iter().map(|journey| journey.at_one_go).collect();
-        assert_eq!(at_one_go, [false, false, true]);
+        assert_eq!(at_one_go, [true; 3]);
     }
 }

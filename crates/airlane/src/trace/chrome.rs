@@ -161,6 +161,7 @@ impl<W: Write> Chrome<W> {
             let (Some(from), Some(to)) = (journey.at(slice.from), journey.at(slice.to)) else {
                 continue;
             };
+            // Else it would cross what the lane has done meanwhile, and a track's slices must nest.
             if slice.name == "complete" && !journey.at_one_go {
                 continue;
             }
