@@ -1,7 +1,7 @@
 //! The control socket of a daemon whose VM never came: what is asked is answered, what is nonsense is
 //! refused, and nobody who hangs or leaves disturbs the next.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -144,6 +144,26 @@ fn a_capture_begins_with_a_section_and_ends_with_the_run() {
     drop(world.control.take());
     drop(world.daemon.take());
     stream.read_to_end(&mut Vec::new()).unwrap();
+}
+
+#[test]
+fn a_vm_that_is_not_there_cannot_be_traced() {
+    let answer = World::new().ask(r#"{"command":"trace","vm":"nobody"}"#);
+    let error = answer[0]["error"].as_str().unwrap_or_default();
+    assert!(error.contains("\"nobody\""), "{error}");
+}
+
+#[test]
+fn a_trace_says_first_what_ticks_are_and_ends_with_the_run() {
+    let mut world = World::new();
+    let stream = world.send(r#"{"command":"trace"}"#);
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().starts_with(r#"{"ok":"#));
+    let first: Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
+    assert!(first["ticks-per-us"].as_f64().unwrap() > 1.0, "{first}");
+    drop(world.control.take());
+    drop(world.daemon.take());
+    assert_eq!(lines.next(), None, "no frame has gone by");
 }
 
 /// Asks until the run has noticed that others have left.

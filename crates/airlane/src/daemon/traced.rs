@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use airlane_air::{AirConfig, AirMode, Position, RadioConfig, RadioId, Transmission};
-use airlane_dma::{Backing, Memory};
+use airlane_dma::{Backing, Memory, Translation};
 use airlane_iwl::driver::{Card, Driver, MEMORY, Station, TxOptions};
 use airlane_iwl::{Identity, Model};
 use airlane_lane::VmId;
@@ -88,7 +88,7 @@ impl Card for Lane {
 }
 
 /// An associated station with a key, and the trace of its threads.
-fn joined() -> (Driver<Lane>, Collector) {
+fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
     let (collector, mut recorders) = Collector::new(1);
     let air = AirConfig {
         mode: AirMode::Infinite,
@@ -108,8 +108,10 @@ fn joined() -> (Driver<Lane>, Collector) {
         address: OWN,
     };
     let stamps = recorders.lanes.remove(0);
+    let memory = Memory::translated(translation, VmId::new(0).unwrap(), "it");
     let mut port = CardPort::new(
         identity,
+        memory,
         to_radio,
         from_radio,
         LaneReport::default(),
@@ -189,8 +191,8 @@ fn hear(driver: &mut Driver<Lane>) {
 }
 
 /// 30 frames out, one by one and several at a time, and 20 in.
-fn traced() -> Vec<Journey> {
-    let (mut driver, mut collector) = joined();
+fn traced_by(translation: Translation) -> Vec<Journey> {
+    let (mut driver, mut collector) = joined(translation);
     collector.switch_on();
     for _ in 0..20 {
         send(&mut driver, 1);
@@ -204,12 +206,20 @@ fn traced() -> Vec<Journey> {
     assembler.done().collect()
 }
 
+fn traced() -> Vec<Journey> {
+    traced_by(Translation::default())
+}
+
 #[test]
 fn every_frame_passes_every_stage_in_order() {
-    let journeys = traced();
+    let by = Translation::ALL.map(traced_by);
+    by.iter().for_each(|journeys| all_stages(journeys));
+}
+
+fn all_stages(journeys: &[Journey]) {
     let count = |way| journeys.iter().filter(|one| one.way() == way).count();
     assert_eq!((count(Way::Transmit), count(Way::Receive)), (30, 20));
-    for journey in &journeys {
+    for journey in journeys {
         let times: Vec<u64> = journey.points().map(|(_, at)| at).collect();
         assert!(times.is_sorted(), "{journey:?}");
         for stage in Stage::of(journey.way()) {
@@ -235,7 +245,7 @@ fn the_stages_of_a_way_add_up_to_its_whole() {
 
 #[test]
 fn nobody_traces_and_nothing_is_recorded() {
-    let (mut driver, mut collector) = joined();
+    let (mut driver, mut collector) = joined(Translation::default());
     send(&mut driver, 3);
     let mut records = Vec::new();
     collector.collect_all(&mut records);
@@ -267,6 +277,7 @@ fn a_breakdown_has_each_vm_and_all_and_its_shares_are_of_the_whole() {
     assert_eq!((total.stage, total.share), ("total", 1.0));
     assert!(summaries[0].beyond.ticks[1] < total.ticks[1]);
     let text = crate::trace::table(&summaries, false);
+    assert!(!text.contains("all VMs"), "one VM is all there is: {text}");
     assert!(
         !text.contains('\x1b'),
         "names are escaped, no colour asked for"

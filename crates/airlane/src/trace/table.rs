@@ -7,10 +7,15 @@ const BOLD: &str = "\x1b[1m";
 const FAINT: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
 
-/// One table for each way of each VM. `colour`: for a terminal.
+/// One table for each way of each VM, and of all where there are several. `colour`: for a terminal.
 pub fn table(summaries: &[Summary], colour: bool) -> String {
     let pen = Pen(colour);
-    let tables = summaries.iter().map(|summary| one(summary, pen));
+    let several = |summary: &&Summary| {
+        let same = summaries.iter().filter(|other| other.way == summary.way);
+        summary.vm.is_some() || same.count() > 2
+    };
+    let tables = summaries.iter().filter(several);
+    let tables = tables.map(|summary| one(summary, pen));
     tables.collect::<Vec<String>>().join("\n")
 }
 
@@ -35,8 +40,8 @@ fn one(summary: &Summary, pen: Pen) -> String {
     let title = format!("{}, {whose}: {frames}", summary.way);
     let mut text = format!("{}\n", pen.paint(BOLD, &title));
     let heading = format!(
-        "{:<32} {:>10} {:>21} {:>10} {:>7}  {}",
-        "stage", "ticks", "quartiles", "us", "share", "beyond the unshared path"
+        "{:<32} {:>12} {:>21} {:>10} {:>7}  {}",
+        "stage", "median ticks", "quartiles", "median us", "share", "beyond the unshared path"
     );
     text.push_str(&pen.paint(FAINT, &heading));
     text.push('\n');
@@ -61,7 +66,7 @@ fn line(row: &Row) -> String {
         String::new()
     };
     format!(
-        "{:<32} {median:>10} {quartiles:>21} {:>10.2} {:>5.1} %  {beyond:>10}",
+        "{:<32} {median:>12} {quartiles:>21} {:>10.2} {:>5.1} %  {beyond:>10}",
         row.stage,
         row.us[1],
         row.share * 100.0,
