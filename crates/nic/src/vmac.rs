@@ -64,10 +64,6 @@ pub(crate) struct Pending {
 }
 
 /// What is left to do.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the large one is the data path: a box would be an allocation per frame"
-)]
 pub(crate) enum Work {
     /// Everything: the frame is in the guest's memory.
     Fresh(Transmit),
