@@ -6,14 +6,16 @@ use airlane_air::{AirConfig, AirMode, Position, RadioConfig, RadioId, Transmissi
 use airlane_dma::{Backing, Memory, Translation};
 use airlane_iwl::driver::{Card, Driver, MEMORY, Station, TxOptions};
 use airlane_iwl::{Identity, Model};
-use airlane_lane::VmId;
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
+use airlane_lane::{Polling, VmId};
 use airlane_vmm::PciDevice;
 use airlane_wlan::{Band, Buffer, Channel, Dbm, Event, MacAddr, Micros, OfdmRate, Rate, Request};
 use serde_json::Value;
 
 use super::access_points::AccessPoints;
 use super::card_port::{CardPort, LaneReport};
+use super::clock::Clock;
+use super::looker::Looker;
 use super::radio::Radio;
 use crate::trace::{Assembler, Breakdown, Chrome, Collector, Journey, Scale, Stage, Way};
 
@@ -116,6 +118,7 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
         from_radio,
         LaneReport::default(),
         stamps,
+        Looker::new(Clock::start(), Polling::default()),
     );
     port.memory()
         .map(0, MEMORY, Backing::Anonymous, true)
