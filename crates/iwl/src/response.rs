@@ -2,12 +2,15 @@
 //! (`dvm/commands.h`). Pure encoders; where they go is the receive ring's business.
 
 use airlane_wlan::{Band, Refusal, Reply, Statistics, Width};
-use arrayvec::ArrayVec;
+use smallvec::SmallVec;
 
 use crate::wire::put;
 
 /// Longest payload: statistics.
-pub const MAX_PAYLOAD: usize = 480;
+const MAX_PAYLOAD: usize = 480;
+/// The payload of a transmit response, of which there is one for each frame. Longer ones, which are rare, are
+/// allocated.
+const TRANSMITTED: usize = 40;
 /// Bit of a sequence word: originated by the card.
 pub const NOTIFICATION: u16 = 1 << 15;
 /// Degrees Celsius that the card reports: far from any throttling.
@@ -45,13 +48,13 @@ pub struct Packet {
     /// Which ring entry it answers, or [`NOTIFICATION`].
     pub sequence: u16,
     /// What it says.
-    pub payload: ArrayVec<u8, MAX_PAYLOAD>,
+    pub payload: SmallVec<[u8; TRANSMITTED]>,
 }
 
 impl Packet {
     /// A packet with `length` zero bytes of payload (at most [`MAX_PAYLOAD`]).
     pub fn zeroed(id: u8, sequence: u16, length: usize) -> Self {
-        let payload = std::iter::repeat_n(0, length.min(MAX_PAYLOAD)).collect();
+        let payload = SmallVec::from_elem(0, length.min(MAX_PAYLOAD));
         Self {
             id,
             sequence,
@@ -174,7 +177,7 @@ pub struct Transmitted {
 impl Transmitted {
     /// The 40-byte packet.
     pub fn encode(&self) -> Packet {
-        Packet::zeroed(id::TX, self.sequence, 40)
+        Packet::zeroed(id::TX, self.sequence, TRANSMITTED)
             .with(0x00, &[1, 0, self.rts_failures, self.retries])
             .with(0x04, &self.rate.to_le_bytes())
             .with(0x08, &self.airtime.to_le_bytes())

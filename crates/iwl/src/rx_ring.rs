@@ -23,10 +23,6 @@ const ALIGNMENT: usize = 64;
 const TERMINATOR: [u8; 4] = 0x5555_0000_u32.to_le_bytes();
 
 /// One thing to write.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a box would be an allocation per transmit response"
-)]
 #[derive(Debug)]
 enum Outgoing {
     Packet(Packet),

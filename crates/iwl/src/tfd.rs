@@ -1,7 +1,6 @@
 //! Transmit frame descriptors: 128 bytes that name up to 20 buffers (`iwl-fh.h`, `struct iwl_tfd`).
 
 use airlane_dma::{Fault, Memory, Window};
-use arrayvec::ArrayVec;
 
 use crate::wire::{u8_at, u16_at, u32_at};
 
@@ -19,11 +18,9 @@ pub enum BadTfd {
     Buffers(u8),
 }
 
-/// A descriptor's buffers: address and length, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tfd {
-    buffers: ArrayVec<(u64, usize), MAX_BUFFERS>,
-}
+/// A descriptor, as it stood in the ring when it was fetched. Its count has been checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tfd([u8; SIZE]);
 
 impl Tfd {
     /// Entry `index` of the ring at `base`.
@@ -38,28 +35,34 @@ impl Tfd {
         memory
             .read_via(window, address, &mut bytes)
             .map_err(BadTfd::Unmapped)?;
-        Self::parse(&bytes)
+        Self::parse(bytes)
     }
 
-    fn parse(bytes: &[u8; SIZE]) -> Result<Self, BadTfd> {
-        let count = u8_at(bytes, 3).unwrap_or(0) & 0x1f;
-        if count == 0 || usize::from(count) > MAX_BUFFERS {
-            return Err(BadTfd::Buffers(count));
+    fn parse(bytes: [u8; SIZE]) -> Result<Self, BadTfd> {
+        let tfd = Self(bytes);
+        match tfd.count() {
+            count if count == 0 || usize::from(count) > MAX_BUFFERS => Err(BadTfd::Buffers(count)),
+            _ => Ok(tfd),
         }
-        let buffers = (0..usize::from(count)).filter_map(|index| {
-            let low = u32_at(bytes, 4 + 6 * index)?;
-            let high = u16_at(bytes, 8 + 6 * index)?;
+    }
+
+    fn count(&self) -> u8 {
+        u8_at(&self.0, 3).unwrap_or(0) & 0x1f
+    }
+
+    /// Its buffers: address and length, in order.
+    fn buffers(&self) -> impl Iterator<Item = (u64, usize)> {
+        (0..usize::from(self.count())).filter_map(|index| {
+            let low = u32_at(&self.0, 4 + 6 * index)?;
+            let high = u16_at(&self.0, 8 + 6 * index)?;
             let address = u64::from(high & 0xf) << 32 | u64::from(low);
             Some((address, usize::from(high >> 4)))
-        });
-        Ok(Self {
-            buffers: buffers.collect(),
         })
     }
 
     /// Bytes in all buffers.
     pub fn len(&self) -> usize {
-        self.buffers.iter().map(|&(_, length)| length).sum()
+        self.buffers().map(|(_, length)| length).sum()
     }
 
     /// Fills `out` from the beginning, as far as both go; says how many bytes.
@@ -70,7 +73,7 @@ impl Tfd {
         out: &mut [u8],
     ) -> Result<usize, Fault> {
         let mut done = 0;
-        for &(address, length) in &self.buffers {
+        for (address, length) in self.buffers() {
             let Some(rest) = out.get_mut(done..).filter(|rest| !rest.is_empty()) else {
                 break;
             };
@@ -84,7 +87,7 @@ impl Tfd {
     /// The pieces that hold bytes `start..end` of the buffers laid end to end.
     pub fn pieces(&self, start: usize, end: usize) -> impl Iterator<Item = (u64, usize)> {
         let mut at = 0;
-        self.buffers.iter().filter_map(move |&(address, length)| {
+        self.buffers().filter_map(move |(address, length)| {
             let (first, past) = (start.max(at), end.min(at + length));
             let skipped = first.saturating_sub(at) as u64;
             at += length;
@@ -111,8 +114,8 @@ mod tests {
 
     #[test]
     fn thirty_six_bit_addresses_and_lengths() {
-        let tfd = Tfd::parse(&descriptor(&[(0xf_1234_5678, 4095), (0x10, 0), (0x20, 8)])).unwrap();
-        assert_eq!(tfd.buffers[0], (0xf_1234_5678, 4095));
+        let tfd = Tfd::parse(descriptor(&[(0xf_1234_5678, 4095), (0x10, 0), (0x20, 8)])).unwrap();
+        assert_eq!(tfd.buffers().next(), Some((0xf_1234_5678, 4095)));
         assert_eq!(tfd.len(), 4103);
     }
 
@@ -121,13 +124,13 @@ mod tests {
         for count in [0, 21, 31] {
             let mut bytes = [0; SIZE];
             bytes[3] = count;
-            assert_eq!(Tfd::parse(&bytes), Err(BadTfd::Buffers(count)));
+            assert_eq!(Tfd::parse(bytes), Err(BadTfd::Buffers(count)));
         }
     }
 
     #[test]
     fn pieces_cut_across_buffers() {
-        let tfd = Tfd::parse(&descriptor(&[(0x100, 20), (0x200, 40), (0x300, 10)])).unwrap();
+        let tfd = Tfd::parse(descriptor(&[(0x100, 20), (0x200, 40), (0x300, 10)])).unwrap();
         let pieces: Vec<_> = tfd.pieces(15, 62).collect();
         assert_eq!(pieces, [(0x10f, 5), (0x200, 40), (0x300, 2)]);
         assert_eq!(tfd.pieces(70, 90).count(), 0);

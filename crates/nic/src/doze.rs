@@ -94,10 +94,15 @@ impl Nic {
         self.doze.spent(now)
     }
 
+    /// True while the radio may sleep, or an access point believes that one of its stations does.
+    pub(crate) fn saves_power(&self) -> bool {
+        self.power.enabled || self.doze.told
+    }
+
     /// Lets the radio and the stations of its vMACs sleep or wake; says when to look again.
     pub(crate) fn rest<M: Medium>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
         // Without power save nothing is looked at for each frame.
-        if !(self.power.enabled || self.doze.told) || !self.schedule.is_open() {
+        if !self.saves_power() || !self.schedule.is_open() {
             return None;
         }
         self.rouse(now, air, |vmac| vmac.pending() > 0);

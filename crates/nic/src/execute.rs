@@ -17,12 +17,15 @@ impl Nic {
         Request { tag, command }: Request,
         air: &mut M,
     ) {
+        if let Command::Transmit(transmit) = command {
+            return self.accept(vm, tag, transmit);
+        }
+        self.stir();
         let result = match command {
             Command::Reset => {
                 self.tear_down(now, vm, air);
                 return self.emit(vm, Event::ResetDone);
             }
-            Command::Transmit(transmit) => return self.accept(vm, tag, transmit),
             Command::Initialize => self.initialize(now, vm, air),
             Command::Visit(visit) => return self.visit(vm, tag, *visit),
             _ if self.vmac(vm).is_none() => Err(Refusal::NotInitialized),

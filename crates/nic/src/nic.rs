@@ -20,7 +20,7 @@ use crate::keys::KeyTable;
 use crate::medium::Medium;
 use crate::receive::Heard;
 use crate::scan::Sweep;
-use crate::schedule::{Schedule, Step, same};
+use crate::schedule::{Schedule, Step, Wishes, same};
 use crate::transmit::Ended;
 use crate::vmac::{Stage, Vmac};
 
@@ -96,6 +96,12 @@ pub struct HomeView {
 /// Turns of one step of the clockwork: far more than any state needs, so that a defect stalls nobody.
 const TURNS: usize = 64;
 
+/// Nothing but data frames happens, and the schedule has nothing to do: before this time, if any.
+#[derive(Clone, Copy)]
+struct Calm {
+    until: Option<Micros>,
+}
+
 /// The augmented NIC: one radio, up to [`MAX_VMS`] vMACs.
 pub struct Nic {
     pub(crate) radio: RadioId,
@@ -121,6 +127,9 @@ pub struct Nic {
     vm_counters: [VmCounters; MAX_VMS],
     serial: u64,
     pub(crate) events: VecDeque<(VmId, Event)>,
+    calm: Option<Calm>,
+    /// Bit n: VM n may have frames of this category. A bit that is not set is a promise.
+    pub(crate) waiting: [u16; 4],
     pub(crate) stamps: Stamps,
 }
 
@@ -155,6 +164,8 @@ impl Nic {
             vm_counters: Default::default(),
             serial: 0,
             events: VecDeque::new(),
+            calm: None,
+            waiting: [0; 4],
             stamps: Stamps::default(),
         }
     }
@@ -225,6 +236,7 @@ impl Nic {
         match self.flights.land(token) {
             Some(Cargo::Frame { vm, serial }) => self.landed(vm, serial, ended),
             Some(Cargo::Announcement { vm, sleeps }) => {
+                self.stir();
                 self.announced(now, vm, sleeps, ended.outcome);
             }
             Some(Cargo::Probe { .. }) => {}
@@ -235,21 +247,69 @@ impl Nic {
     /// Lets due things happen and gives the air what it has room for. Returns when to come back
     /// unless something else happens first; `None` when no timer runs.
     pub fn step<M: Medium>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
-        let watch = self.watch(now);
+        let calm = self
+            .calm
+            .filter(|calm| calm.until.is_none_or(|until| now < until));
+        let timer = match calm {
+            Some(calm) => calm.until,
+            None => self.watch(now),
+        };
         let rest = self.rest(now, air);
-        let mut wait = Some(now);
+        let wait = match calm {
+            Some(_) => None,
+            None => self.follow_schedule(now, timer, air),
+        };
+        self.feed(now, air);
+        earlier(wait, earlier(timer, rest))
+    }
+
+    /// Runs the schedule. It, and the timers, look at every vMAC: where all are at one home and nobody scans or
+    /// sleeps, that is not done again before a timer is due or something [stirs](Self::stir).
+    fn follow_schedule<M: Medium>(
+        &mut self,
+        now: Micros,
+        timer: Option<Micros>,
+        air: &mut M,
+    ) -> Option<Micros> {
+        self.calm = None;
+        let mut moved = false;
         for _ in 0..TURNS {
             let (wishes, recheck) = self.wishes(now);
             match self.schedule.step(now, &wishes, self.flights.len()) {
-                Step::Do(act) => self.perform(now, act, air),
+                Step::Do(act) => {
+                    self.perform(now, act, air);
+                    moved = true;
+                }
                 Step::Wait(until) => {
-                    wait = earlier(until, recheck);
-                    break;
+                    let wait = earlier(until, recheck);
+                    // A timer that was read before a move says nothing about the time after it.
+                    if wait.is_none() && !moved && self.is_calm(&wishes) {
+                        self.calm = Some(Calm { until: timer });
+                    }
+                    return wait;
                 }
             }
         }
-        self.feed(now, air);
-        earlier(wait, earlier(watch, rest))
+        Some(now)
+    }
+
+    /// True when neither time nor data frames give the schedule anything to do.
+    fn is_calm(&self, wishes: &Wishes) -> bool {
+        let [home] = &wishes.homes[..] else {
+            return false;
+        };
+        // What has no BSS has a home while it sends.
+        let mut homeless = self.active().filter(|(_, vmac)| vmac.bssid().is_none());
+        self.schedule.is_settled()
+            && self.schedule.here() == Some(home.channel)
+            && self.sweep.stop().is_none()
+            && !self.saves_power()
+            && homeless.all(|(_, vmac)| !vmac.needs_channel())
+    }
+
+    /// Something has happened that the schedule looks at.
+    pub(crate) fn stir(&mut self) {
+        self.calm = None;
     }
 
     /// The next event for a VM.
@@ -336,6 +396,7 @@ impl Nic {
     /// Sets a VM's share of the airtime, on its channel and among channels, relative to the others'; 1 is the
     /// usual, [`MAX_WEIGHT`] the most.
     pub fn set_weight(&mut self, vm: VmId, weight: u16) {
+        self.stir();
         let weight = weight.clamp(1, MAX_WEIGHT);
         if let Some(slot) = self.weights.get_mut(vm.index()) {
             *slot = weight;

@@ -48,6 +48,10 @@ impl Nic {
             self.counters.malformed += 1;
             return;
         };
+        if !header.is_data() {
+            // A beacon, say.
+            self.stir();
+        }
         let before = self.counters.delivered;
         if header.receiver.is_group() || header.frame_type() == FrameType::Control {
             self.deliver_to_group(&header, heard);

@@ -163,6 +163,11 @@ impl Schedule {
         matches!(self.phase, Phase::Settled { .. } | Phase::Scanning { .. })
     }
 
+    /// True when nothing is under way: the radio stays until a wish changes, or its slice is over.
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(self.phase, Phase::Settled { .. }) && self.acts.is_empty()
+    }
+
     /// The scan's stop at which the radio is now.
     pub(crate) fn scanning(&self) -> Option<Stop> {
         match self.phase {

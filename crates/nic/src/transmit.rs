@@ -48,11 +48,17 @@ impl Nic {
         let Some(queue) = vmac.queue_mut(transmit.category).filter(|_| !full) else {
             return self.refuse(vm, tag, DropReason::QueueFull, rate);
         };
+        let category = transmit.category;
         queue.push_back(Pending {
             serial,
             tag,
             work: Work::Fresh(transmit),
         });
+        let has_bss = vmac.bssid().is_some();
+        self.note_waiting(vm, category);
+        if !has_bss {
+            self.stir();
+        }
         self.count(vm, |counters| counters.queued += 1);
     }
 
@@ -109,24 +115,43 @@ impl Nic {
         self.air_has_place(category, air) || (deep && held < BURST)
     }
 
-    /// Bit n: VM n has a frame of this category for the present channel.
-    fn wanting(&self, category: AccessCategory) -> u16 {
-        let mut mask = 0;
-        for vm in VmId::all() {
+    /// A frame has come into a vMAC's queue.
+    fn note_waiting(&mut self, vm: VmId, category: AccessCategory) {
+        if let Some(mask) = self.waiting.get_mut(category as usize) {
+            *mask |= 1u16 << vm.index();
+        }
+    }
+
+    /// Bit n: VM n has a frame of this category for the present channel. Looks only at those that may have.
+    fn wanting(&mut self, category: AccessCategory) -> u16 {
+        let waiting = self.waiting.get(category as usize).copied().unwrap_or(0);
+        let (mut mask, mut left, mut gone) = (0, waiting, 0);
+        while let Ok(vm) = VmId::new(left.trailing_zeros() as usize) {
+            let bit = 1u16 << vm.index();
+            left &= !bit;
             if self.wants(vm, category) {
-                mask |= 1u16 << vm.index();
+                mask |= bit;
+            } else if !self.has_waiting(vm, category) {
+                gone |= bit;
             }
         }
+        if let Some(waiting) = self.waiting.get_mut(category as usize) {
+            *waiting &= !gone;
+        }
         mask
+    }
+
+    fn has_waiting(&self, vm: VmId, category: AccessCategory) -> bool {
+        let queue = self.vmac(vm).and_then(|vmac| vmac.queue(category));
+        queue.is_some_and(|queue| !queue.is_empty())
     }
 
     fn wants(&self, vm: VmId, category: AccessCategory) -> bool {
         let Some(vmac) = self.vmac(vm) else {
             return false;
         };
-        let waits = vmac.queue(category).is_some_and(|queue| !queue.is_empty());
         let here = self.schedule.here();
-        waits && vmac.channel().is_none_or(|channel| same(here, channel))
+        self.has_waiting(vm, category) && vmac.channel().is_none_or(|channel| same(here, channel))
     }
 
     fn launch<M: Medium>(&mut self, now: Micros, vm: VmId, category: AccessCategory, air: &mut M) {
@@ -218,12 +243,13 @@ impl Nic {
         air.transmit(now, self.radio, transmission);
     }
 
+    /// Frames go to the air at the end of the list.
     fn set_stage(&mut self, vm: VmId, serial: u64, stage: Stage) {
         let Some(vmac) = self.vmac_mut(vm) else {
             return;
         };
-        let mut outstanding = vmac.outstanding.iter_mut();
-        if let Some(entry) = outstanding.find(|entry| entry.serial == serial) {
+        let mut latest_first = vmac.outstanding.iter_mut().rev();
+        if let Some(entry) = latest_first.find(|entry| entry.serial == serial) {
             entry.stage = stage;
         }
     }
@@ -275,6 +301,7 @@ impl Nic {
         let at = queue.partition_point(|pending| pending.serial < serial);
         let work = Work::Again(prepared, ring);
         queue.insert(at, Pending { serial, tag, work });
+        self.note_waiting(vm, category);
     }
 
     fn finish(&mut self, vm: VmId, serial: u64, prepared: &Prepared, ended: &Ended) {
