@@ -190,7 +190,7 @@ impl Running {
 }
 
 /// Of the frames of one round: one that was preempted does not count for a thousand.
-fn median(mut frames: Vec<u64>) -> f64 {
+pub fn median(mut frames: Vec<u64>) -> f64 {
     frames.sort_unstable();
     frames
         .get(frames.len() / 2)

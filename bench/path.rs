@@ -11,6 +11,7 @@ mod cases;
 mod frames;
 mod probe;
 mod report;
+mod translation;
 mod world;
 
 use std::process::ExitCode;
@@ -64,8 +65,10 @@ fn options(arguments: impl Iterator<Item = String>) -> Result<Options, String> {
 fn run(options: &Options) {
     let ticks = Ticks::new();
     let (outcomes, baselines) = measure(&ticks, options.effort);
+    let translations = translation::measure(&ticks, options.effort);
     let findings = Findings {
         outcomes,
+        translations,
         baselines,
         rounds: options.effort.rounds,
         frames: options.effort.frames,

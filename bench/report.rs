@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cases::{Baseline, Direction, Outcome};
 use crate::probe::{Stage, Ticks};
+use crate::translation;
 
 /// Median and quartiles over rounds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +42,8 @@ impl Spread {
 pub struct Findings {
     /// Of the cases.
     pub outcomes: Vec<Outcome>,
+    /// Of the three translations.
+    pub translations: Vec<translation::Outcome>,
     /// Of the cipher alone.
     pub baselines: Vec<Baseline>,
     /// Rounds behind each spread.
@@ -64,6 +67,11 @@ impl Findings {
         for outcome in &self.outcomes {
             println!("{}", line(outcome));
         }
+        println!("\n{TRANSLATION}");
+        self.translations
+            .iter()
+            .map(translated)
+            .for_each(|line| println!("{line}"));
         println!("\nAES-CCM alone:");
         for Baseline { bytes, ticks } in &self.baselines {
             let Spread { low, median, high } = ticks;
@@ -82,9 +90,33 @@ impl Findings {
             "frames_per_round": self.frames,
             "cases": cases,
             "aes_ccm_alone": alone,
+            "translations": self.translations.iter().map(translation_json).collect::<Vec<Value>>(),
         });
         println!("{document:#}");
     }
+}
+
+const TRANSLATION: &str = "translation  look-up  of a frame's way  transmit, 64 open  share of it";
+
+fn translated(outcome: &translation::Outcome) -> String {
+    format!(
+        "{:11} {:>8.1} {:>15.1} {:>18.0} {:>10.2} %",
+        outcome.way.name(),
+        outcome.look_up.median,
+        outcome.frame.median,
+        outcome.whole.median,
+        outcome.share(),
+    )
+}
+
+fn translation_json(outcome: &translation::Outcome) -> Value {
+    json!({
+        "translation": outcome.way.name(),
+        "ticks_per_look_up": outcome.look_up.to_json(),
+        "ticks_of_look_ups_per_transmit": outcome.frame.to_json(),
+        "ticks_per_transmit": outcome.whole.to_json(),
+        "share_of_transmit_percent": outcome.share(),
+    })
 }
 
 fn head() -> String {

@@ -4,7 +4,9 @@
 use std::sync::{Arc, Mutex};
 
 use airlane_air::{RadioId, Transmission};
+use airlane_dma::{Memory, Translation};
 use airlane_iwl::testing::{FakeDriver, Station, TxOptions};
+use airlane_iwl::{Device, Identity, Model};
 use airlane_lane::VmId;
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
 use airlane_wlan::{Band, Buffer, Channel, Event, MacAddr, Micros, OfdmRate, Rate, Request};
@@ -13,6 +15,7 @@ use crate::behind::{Behind, radio};
 use crate::frames::{KEY, Shape};
 use crate::probe::Stage::{Completion, Doorbell, Fetch, Ring};
 use crate::probe::{Probe, Unwatched};
+use crate::translation::map_others;
 
 const AP: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
 /// Best effort.
@@ -54,13 +57,18 @@ pub struct Load {
 impl<B: Behind> World<B> {
     /// `vms` associated stations, each with a CCMP key.
     pub fn new(vms: usize) -> Self {
+        Self::translated(vms, Translation::default())
+    }
+
+    /// The same with addresses translated this way.
+    pub fn translated(vms: usize, way: Translation) -> Self {
         let mut behind = B::new();
         let air = behind.air();
         let access_point = air.add_radio(radio("access point"));
         air.tune(Micros(0), access_point, Some(channel()));
         air.set_addresses(access_point, &[AP]);
         let shared = Arc::new(Mutex::new((behind, Micros(0))));
-        let join = |number| join(&shared, VmId::new(number).expect("at most 16"));
+        let join = |number| join(&shared, VmId::new(number).expect("at most 16"), way);
         let lanes = (0..vms).map(join).collect();
         let shared = Arc::into_inner(shared).expect("no driver holds it any more");
         let (behind, now) = shared.into_inner().expect("nobody has panicked");
@@ -186,9 +194,13 @@ fn address_of(vm: VmId) -> MacAddr {
 }
 
 /// From power-off to an associated station with a key, by the driver's own commands.
-fn join<B: Behind>(shared: &Arc<Mutex<(B, Micros)>>, vm: VmId) -> Lane {
+fn join<B: Behind>(shared: &Arc<Mutex<(B, Micros)>>, vm: VmId, way: Translation) -> Lane {
     let address = address_of(vm);
-    let mut driver = FakeDriver::with_address(address);
+    let model = Model::Wifi5300;
+    let mut memory = Memory::translated(way, vm, "bench");
+    map_others(&mut memory);
+    let device = Device::new(Identity { model, address }).with_memory(memory);
+    let mut driver = FakeDriver::new(device);
     let behind = Arc::clone(shared);
     driver.set_radio(Some(Box::new(move |request| {
         answer(

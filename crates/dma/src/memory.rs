@@ -152,6 +152,7 @@ impl Memory {
     }
 
     /// The same for a user that comes again: a translation and nothing else.
+    #[inline]
     pub fn contains_via(&self, window: &mut Window, address: u64, length: usize) -> bool {
         self.all(window, address, length, false)
     }
@@ -188,6 +189,7 @@ impl Memory {
     }
 
     /// Hands over the pieces of a range, in order; none, and `None`, when any is not the VM's, or not writable.
+    #[inline]
     fn each(
         &self,
         window: &mut Window,
@@ -220,6 +222,7 @@ impl Memory {
         }
     }
 
+    #[inline]
     fn all(&self, window: &mut Window, address: u64, length: usize, write: bool) -> bool {
         let (mut at, mut left) = (address, length);
         while left > 0 {

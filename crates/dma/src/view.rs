@@ -39,6 +39,7 @@ impl Slot {
     }
 
     /// The part of `address + length` that this range holds, if it holds the beginning.
+    #[inline]
     fn span(&self, address: u64, length: usize) -> Option<Span<'_>> {
         if address > self.last {
             return None;
@@ -65,6 +66,7 @@ pub(crate) struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
+    #[inline]
     pub(crate) fn bytes(&self) -> Option<VolatileSlice<'a>> {
         let offset = MemoryRegionAddress(self.offset);
         self.region.get_slice(offset, self.length).ok()
@@ -163,6 +165,7 @@ impl View {
     }
 
     /// The longest part of `address + length` that lies together; `None` when its beginning is not the VM's.
+    #[inline]
     pub(crate) fn find(
         &self,
         window: &mut Window,
@@ -176,7 +179,8 @@ impl View {
         }
     }
 
-    /// A hit is a comparison; a miss is a look-up that moves the window.
+    /// A hit is a comparison; a miss moves the window.
+    #[inline]
     fn look_where_it_was(
         &self,
         window: &mut Window,
@@ -184,16 +188,20 @@ impl View {
         length: usize,
     ) -> Option<Span<'_>> {
         let hit = self.in_slot(window.slot, address, length);
-        hit.or_else(|| {
-            let holds = |slot: &Option<Slot>| {
-                let slot = slot.as_ref();
-                slot.is_some_and(|slot| (slot.first..=slot.last).contains(&address))
-            };
-            window.slot = u16::try_from(self.slots.iter().position(holds)?).ok()?;
-            self.in_slot(window.slot, address, length)
-        })
+        hit.or_else(|| self.look_elsewhere(window, address, length))
     }
 
+    #[cold]
+    fn look_elsewhere(&self, window: &mut Window, address: u64, length: usize) -> Option<Span<'_>> {
+        let holds = |slot: &Option<Slot>| {
+            let slot = slot.as_ref();
+            slot.is_some_and(|slot| (slot.first..=slot.last).contains(&address))
+        };
+        window.slot = u16::try_from(self.slots.iter().position(holds)?).ok()?;
+        self.in_slot(window.slot, address, length)
+    }
+
+    #[inline]
     fn in_slot(&self, slot: u16, address: u64, length: usize) -> Option<Span<'_>> {
         let slot = self.slots.get(usize::from(slot))?.as_ref()?;
         slot.span(address, length)
