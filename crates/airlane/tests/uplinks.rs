@@ -20,7 +20,6 @@ mod vm;
 #[path = "stories/world.rs"]
 mod world;
 
-use std::io::ErrorKind;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::process::Command;
 use std::sync::Arc;
@@ -57,6 +56,12 @@ fn in_a_namespace(test: &str) -> bool {
 fn ip(line: &str) {
     let status = Command::new("ip").args(line.split(' ')).status();
     assert!(status.expect("ip starts").success(), "ip {line}");
+}
+
+/// Hardware addresses that the host knows.
+fn neighbours() -> String {
+    let output = Command::new("ip").args(["neigh", "show"]).output();
+    String::from_utf8_lossy(&output.expect("ip starts").stdout).into_owned()
 }
 
 /// A cell and what is behind its access point, in real time.
@@ -158,14 +163,15 @@ fn a_tap_device_leads_to_the_host_and_back() {
     };
     let mut wired = Wired::new(cell, uplink);
     wired.ping(vm, gateway(0));
-    // From there to the VM: nobody listens at this port, and says so.
+    // From there to the VM: the host asks for its hardware address, and gets it.
+    ip("neigh flush all");
     let socket = UdpSocket::bind((gateway(0), 0)).expect("the device has the gateway's address");
-    socket.connect((address, 7)).expect("a route");
-    socket.set_nonblocking(true).expect("a socket");
-    socket.send(b"anybody there?").expect("it is sent");
+    socket
+        .send_to(b"anybody there?", (address, 7))
+        .expect("a route");
+    let hardware = wired.cell.guests[vm].address.to_string();
     wired.until("an answer from the VM", |_| {
-        let heard = socket.recv(&mut [0; 64]);
-        heard.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+        neighbours().contains(&hardware)
     });
 }
 
