@@ -102,15 +102,13 @@ impl Wired {
 
     fn exchange(&mut self) {
         let mut world = self.cell.world();
-        let built_ins = world.radio.built_ins_mut();
-        while let Some((index, frame)) = built_ins.next_for_uplink() {
+        while let Some((index, frame)) = world.radio.built_ins_mut().next_for_uplink() {
             assert_eq!(index, 0);
             assert!(self.ends.to.push(frame).is_ok(), "there is room");
         }
         while let Some(frame) = self.ends.from.pop() {
-            built_ins.from_uplink(0, &frame);
+            world.radio.built_ins_mut().from_uplink(0, &frame);
             world.activity += 1;
-            return drop(world);
         }
     }
 

@@ -17,12 +17,15 @@ const PACKAGE: &str = "passt";
 pub fn ensure(cache: &Cache) -> Result<Artefact> {
     cache.ensure(&recipe(), |folder| {
         let apt = Apt::open(cache, RELEASE)?;
-        apt.unpack(&apt.closure(PACKAGE)?, folder)?;
+        let packages = apt.closure(PACKAGE)?;
+        apt.unpack(&packages, folder)?;
         let tree = Tree::new(folder);
         tree.trim()?;
-        let banner = tool::text(tree.command(PACKAGE)?.arg("--version"))?;
-        let version = banner.split_whitespace().nth(1);
-        Ok(version.unwrap_or("unknown").to_owned())
+        tool::text(tree.command(PACKAGE)?.arg("--version"))?;
+        // Its own banner names no version.
+        let package = packages.into_iter().find(|one| one.name == PACKAGE);
+        let version = package.map(|package| package.version);
+        Ok(version.unwrap_or_else(|| "unknown".to_owned()))
     })
 }
 
@@ -32,5 +35,5 @@ pub fn present(cache: &Cache) -> Result<Option<Artefact>> {
 }
 
 fn recipe() -> Recipe {
-    Recipe::new("passt").with(format!("{RELEASE:?}")).with("1")
+    Recipe::new("passt").with(format!("{RELEASE:?}")).with("2")
 }

@@ -9,6 +9,9 @@ use crate::world::{Told, Whom};
 
 const PAUSE: Micros = Micros::from_millis(20);
 
+/// Something that VM 0 does.
+type Deed = Box<dyn Fn(&mut Story)>;
+
 /// All that VM 1 is told in a second and a half of a transfer while VM 0, whose card is on, does `deeds`, one every 20 ms.
 fn told_to_the_neighbour(deeds: &[&dyn Fn(&mut Story)]) -> Vec<Told> {
     let mut story = Story::new(61, &[36, 36], 2);
@@ -102,13 +105,13 @@ fn about_the_card() -> Vec<(u8, Vec<u8>)> {
 #[test]
 fn commands_about_the_card_change_nothing_for_a_neighbour() {
     let commands = about_the_card();
-    let deeds: Vec<Box<dyn Fn(&mut Story)>> = commands
+    let deeds: Vec<Deed> = commands
         .into_iter()
         .map(|(id, payload)| {
             let deed = move |story: &mut Story| {
                 story.vms[0].driver.command(id, &payload);
             };
-            Box::new(deed) as Box<dyn Fn(&mut Story)>
+            Box::new(deed) as Deed
         })
         .collect();
     let deeds: Vec<&dyn Fn(&mut Story)> = deeds.iter().map(|deed| &**deed).collect();
