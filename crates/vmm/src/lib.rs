@@ -1,5 +1,6 @@
-//! Transports between virtual machines and airlane: vfio-user for cards ([`VfioUserServer`]),
-//! vhost-user for `mac80211_hwsim` radios ([`serve_hwsim`]), and the eventfds that wake threads.
+//! Transports between virtual machines and airlane: vfio-user for cards ([`VfioUserServer`]), PCI over virtio for cards of
+//! User Mode Linux ([`PciDevServer`]), vhost-user for `mac80211_hwsim` radios ([`serve_hwsim`]), and the eventfds that wake
+//! threads.
 //!
 //! Thin on purpose: nothing here decides anything about Wi-Fi. This is the only crate that may
 //! contain unsafe code: few blocks, each with its reason.
@@ -8,17 +9,20 @@
 #![warn(missing_docs)]
 
 pub mod hwsim;
+pub mod pcidev;
 mod seals;
 mod socket;
 mod tap;
 mod tsc;
 pub mod vfio;
+mod vhost;
 mod wake;
 
 pub use hwsim::{
     FromHwsim, HwsimCounters, HwsimError, HwsimFrame, HwsimServer, ToHwsim, TxInfo, TxRate,
     serve_hwsim,
 };
+pub use pcidev::{PciDevError, PciDevServer};
 pub use socket::SocketError;
 pub use tap::{Tap, TapError};
 pub use tsc::time_stamp_counter;

@@ -54,11 +54,6 @@ impl Socket {
         &self.path
     }
 
-    /// The listener itself.
-    pub fn listener(&self) -> &UnixListener {
-        &self.listener
-    }
-
     /// A client that waits, if there still is one.
     pub fn accept(&self) -> io::Result<Option<UnixStream>> {
         match self.listener.accept() {

@@ -7,29 +7,19 @@ use std::collections::VecDeque;
 
 use airlane_lane::ring::{Receiver, Sender};
 use airlane_wlan::BufferPool;
-use vhost_user_backend::{VringMutex, VringState, VringT};
+use vhost_user_backend::VringT;
 use virtio_queue::{DescriptorChain, QueueT};
-use vm_memory::{
-    Bytes, GuestAddressSpace, GuestMemoryAtomic, GuestMemoryBackend, GuestMemoryMmap,
-    GuestMemoryRegion,
-};
+use vm_memory::GuestAddressSpace;
 
 use super::codec::{self, CodecError, FromGuest};
 use super::netlink::message_length;
 use super::waiting::Waiting;
 use super::{FromHwsim, HwsimCounters, HwsimFrame, ToHwsim};
-use crate::seals::cannot_shrink;
+use crate::vhost::{self, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify};
 use airlane_wlan::Dbm;
 
-type Guest = GuestMemoryMmap<()>;
-/// Guest memory as the framework replaces it.
-pub type Atomic = GuestMemoryAtomic<Guest>;
-type State = VringState<Atomic>;
-
-/// Queue of what the guest transmits.
-pub const TX: usize = 0;
-/// Queue of what it receives.
-pub const RX: usize = 1;
+/// Queue of what the guest transmits; the other one is of what it receives.
+const TX: usize = 0;
 /// A guest's buffer is 3,776 bytes with 4 KiB pages.
 const MESSAGE: usize = 4096;
 /// Buffers that frames of the guest travel in.
@@ -74,52 +64,8 @@ impl Backend {
         }
     }
 
-    /// No guest is there: what the medium says is for nobody.
-    pub fn idle(&mut self) {
-        loop {
-            while self.from_radio.pop().is_some() {
-                self.counters.without_guest += 1;
-            }
-            self.flush_control();
-            if self.from_radio.announce_sleep() || self.from_radio.is_abandoned() {
-                return;
-            }
-        }
-    }
-
-    /// The guest's driver, or its front end, is gone.
-    pub fn stopped(&mut self) {
-        if std::mem::take(&mut self.started) {
-            // What the guest said before is void with it, and must not keep this from being heard.
-            self.control.clear();
-            self.tell(FromHwsim::Closed);
-        }
-        self.waiting.clear();
-        self.refused.clear();
-    }
-
-    /// The front end is gone, and the guest's memory with it.
-    pub fn disconnected(&mut self) {
-        self.stopped();
-        self.memory = None;
-        self.broken = false;
-    }
-
-    /// The guest's memory has changed. Of what could vanish nothing is touched: `false`.
-    pub fn memory(&mut self, memory: Atomic) -> bool {
-        let stays = {
-            let regions = memory.memory();
-            let mut files = regions.iter().map(|region| region.file_offset());
-            files.all(|file| file.is_some_and(|file| cannot_shrink(file.file())))
-        };
-        self.counters.memory_refused += u64::from(!stays);
-        self.broken |= !stays;
-        self.memory = stays.then_some(memory);
-        stays
-    }
-
     /// One of the virtqueues has been notified.
-    pub fn started(&mut self) {
+    fn started(&mut self) {
         if !std::mem::replace(&mut self.started, true) {
             self.tell(FromHwsim::Connected);
         }
@@ -127,7 +73,7 @@ impl Backend {
 
     /// Does all that there is to do: takes what the guest transmits if it has notified queue `tx`,
     /// and gives it what waits.
-    pub fn exchange(&mut self, tx: Option<&VringMutex<Atomic>>, rx: &VringMutex<Atomic>) {
+    fn exchange(&mut self, tx: Option<&Vring>, rx: &Vring) {
         while let Some(status) = self.refused.pop_front() {
             self.waiting.push(status, &mut self.counters);
         }
@@ -157,7 +103,7 @@ impl Backend {
     }
 
     /// Takes every frame that the guest has queued, and gives its buffers back.
-    fn transmit(&mut self, vring: &VringMutex<Atomic>) {
+    fn transmit(&mut self, vring: &Vring) {
         let Some(memory) = self.memory.as_ref().map(|memory| memory.memory()) else {
             return;
         };
@@ -191,7 +137,8 @@ impl Backend {
         let first = copy_in(chain.clone(), memory, self.scratch.get_mut(..4)?)?;
         let length = message_length(first)?;
         let target = self.scratch.get_mut(..length)?;
-        copy_in(chain, memory, target).map(|message| message.len())
+        let copied = copy_in(chain, memory, target)?.len();
+        (copied == length).then_some(length)
     }
 
     fn message(&mut self, length: usize) {
@@ -238,11 +185,6 @@ impl Backend {
         }
     }
 
-    /// True once the guest has broken the protocol.
-    pub fn is_broken(&self) -> bool {
-        self.broken
-    }
-
     fn frame(&mut self, frame: HwsimFrame) {
         self.flush_control();
         // A frame must not overtake the addresses that its answer depends on.
@@ -262,7 +204,7 @@ impl Backend {
     }
 
     /// Moves what the medium says to the guest, as far as it has posted buffers.
-    fn receive(&mut self, vring: &VringMutex<Atomic>) {
+    fn receive(&mut self, vring: &Vring) {
         let Some(memory) = self.memory.as_ref().map(|memory| memory.memory()) else {
             return;
         };
@@ -320,38 +262,55 @@ impl Backend {
     }
 }
 
-fn notify(state: &mut State) {
-    if !matches!(state.needs_notification(), Ok(false)) {
-        let _ = state.signal_used_queue();
+impl vhost::Backend for Backend {
+    fn idle(&mut self) {
+        loop {
+            while self.from_radio.pop().is_some() {
+                self.counters.without_guest += 1;
+            }
+            self.flush_control();
+            if self.from_radio.announce_sleep() || self.from_radio.is_abandoned() {
+                return;
+            }
+        }
     }
-}
 
-/// Fills `target` from the readable descriptors of `chain`; `None` when they hold less.
-fn copy_in<'a>(
-    chain: DescriptorChain<&Guest>,
-    memory: &Guest,
-    target: &'a mut [u8],
-) -> Option<&'a [u8]> {
-    let mut done = 0;
-    for descriptor in chain.readable() {
-        let rest = target.get_mut(done..).unwrap_or_default();
-        let take = rest.len().min(descriptor.len() as usize);
-        let part = rest.get_mut(..take)?;
-        memory.read_slice(part, descriptor.addr()).ok()?;
-        done += take;
+    fn stopped(&mut self) {
+        if std::mem::take(&mut self.started) {
+            // What the guest said before is void with it, and must not keep this from being heard.
+            self.control.clear();
+            self.tell(FromHwsim::Closed);
+        }
+        self.waiting.clear();
+        self.refused.clear();
     }
-    (done == target.len()).then_some(&*target)
-}
 
-/// Writes `bytes` into the writable descriptors of `chain`; `None` when they hold less.
-fn copy_out(chain: DescriptorChain<&Guest>, memory: &Guest, bytes: &[u8]) -> Option<()> {
-    let mut rest = bytes;
-    for descriptor in chain.writable() {
-        let (part, behind) = rest
-            .split_at_checked(descriptor.len() as usize)
-            .unwrap_or((rest, &[]));
-        memory.write_slice(part, descriptor.addr()).ok()?;
-        rest = behind;
+    fn disconnected(&mut self) {
+        self.stopped();
+        self.memory = None;
+        self.broken = false;
     }
-    rest.is_empty().then_some(())
+
+    fn memory(&mut self, memory: Atomic) {
+        self.memory = Some(memory);
+    }
+
+    fn event(&mut self, event: Event, [tx, rx]: [&Vring; vhost::QUEUES]) {
+        if event != Event::Woken {
+            self.started();
+        }
+        self.exchange((event == Event::Notified(TX)).then_some(tx), rx);
+    }
+
+    fn memory_refused(&mut self) {
+        self.counters.memory_refused += 1;
+    }
+
+    fn connected(&mut self) {
+        self.counters.connections += 1;
+    }
+
+    fn is_broken(&self) -> bool {
+        self.broken
+    }
 }

@@ -17,7 +17,6 @@
 
 mod backend;
 pub mod codec;
-mod device;
 mod netlink;
 mod rates;
 mod server;
