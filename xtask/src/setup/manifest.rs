@@ -13,6 +13,7 @@ use super::image;
 use super::kernel::Kernel;
 use super::qemu::Qemu;
 use super::tree::Tree;
+use super::uml::Uml;
 
 /// The file's content.
 #[derive(Serialize)]
@@ -26,6 +27,7 @@ pub struct Manifest {
     images: Images,
     tshark: Option<Program>,
     passt: Option<Program>,
+    uml: Option<UmlEntry>,
 }
 
 #[derive(Serialize)]
@@ -40,6 +42,14 @@ struct KernelEntry {
     release: String,
     image: PathBuf,
     bzimage: PathBuf,
+    modules: PathBuf,
+}
+
+#[derive(Serialize)]
+struct UmlEntry {
+    version: &'static str,
+    release: String,
+    image: PathBuf,
     modules: PathBuf,
 }
 
@@ -66,6 +76,7 @@ impl Manifest {
             },
             tshark: None,
             passt: None,
+            uml: None,
         })
     }
 
@@ -81,6 +92,14 @@ impl Manifest {
         let program = |artefact| program(artefact, "passt");
         let passt = passt.map(program).transpose()?;
         Ok(Self { passt, ..self })
+    }
+
+    /// With User Mode Linux, if it is there.
+    pub fn with_uml(self, uml: Option<&Uml>) -> Self {
+        Self {
+            uml: uml.map(uml_entry),
+            ..self
+        }
     }
 
     /// Puts it into the cache folder, in one piece.
@@ -103,6 +122,15 @@ fn kernel(kernel: &Kernel) -> KernelEntry {
         image: kernel.image(),
         bzimage: kernel.bzimage(),
         modules: kernel.modules(),
+    }
+}
+
+fn uml_entry(uml: &Uml) -> UmlEntry {
+    UmlEntry {
+        version: uml.version(),
+        release: uml.release().to_owned(),
+        image: uml.image(),
+        modules: uml.modules(),
     }
 }
 

@@ -16,6 +16,7 @@ mod qemu;
 mod tool;
 mod tree;
 mod tshark;
+mod uml;
 mod userland;
 mod vmlinux;
 
@@ -35,6 +36,9 @@ pub struct Options {
     /// Also set up a private tshark, which some tests use to check captures.
     #[arg(long)]
     with_tshark: bool,
+    /// Also build User Mode Linux, a guest kernel that runs without QEMU: some 12 minutes of processor time.
+    #[arg(long)]
+    uml: bool,
     /// Build everything again from the newest packages, whatever the cache holds.
     #[arg(long)]
     refresh: bool,
@@ -69,7 +73,8 @@ pub fn run(options: &Options) -> Result<()> {
         .iter()
         .filter(|series| options.kernel.wants(series));
     let wanted: Vec<_> = wanted.collect();
-    let mut progress = Progress::new(5 + wanted.len() + usize::from(options.with_tshark));
+    let extra = usize::from(options.with_tshark) + usize::from(options.uml);
+    let mut progress = Progress::new(5 + wanted.len() + extra);
 
     let qemu = progress.step("QEMU", || qemu::ensure(&cache))?;
     let userland = progress.step("guest programs", || userland::ensure(&cache))?;
@@ -82,6 +87,9 @@ pub fn run(options: &Options) -> Result<()> {
     if options.with_tshark {
         progress.step("tshark", || tshark::ensure(&cache))?;
     }
+    if options.uml {
+        progress.step("User Mode Linux", || uml::ensure(&cache, &userland))?;
+    }
     let kernels = kernel::present(&cache)?;
     let accel = progress.step("accelerator", || {
         accel::ensure(&cache, &qemu, &kernels, &base)
@@ -91,7 +99,8 @@ pub fn run(options: &Options) -> Result<()> {
     let passt = passt::present(&cache)?;
     let manifest = Manifest::new(&qemu, accel, &kernels, &base)?
         .with_tshark(tshark.as_ref())?
-        .with_passt(passt.as_ref())?;
+        .with_passt(passt.as_ref())?
+        .with_uml(uml::present(&cache)?.as_ref());
     let path = manifest.write(&cache)?;
     eprintln!("ready: {}", path.display());
     Ok(())
