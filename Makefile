@@ -22,7 +22,7 @@ demo: bootstrap ## two VMs on one card, each in its own WPA2 network
 	$(PROGRAM) run scenarios/two-networks.toml --out out/demo
 
 test: bootstrap lint ## all tests: units, stories in virtual time, guests
-	$(CARGO) xtask setup --with-tshark --kernel all
+	$(CARGO) xtask setup --with-tshark --kernel all $(if $(AIRLANE_UML),--uml)
 	$(CARGO) test --workspace
 	$(CARGO) test --release -p airlane --test stories -- --ignored
 	$(CARGO) test -p airlane --test extcap --test uplinks -- --ignored --test-threads=1

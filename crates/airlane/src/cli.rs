@@ -9,7 +9,7 @@ mod show;
 mod trace;
 
 use crate::run::{self, Options, Stream};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Vmm};
 use crate::setup::Setup;
 use crate::{doctor, run::Ended};
 use clap::{Parser, Subcommand};
@@ -93,6 +93,9 @@ struct RunArguments {
     /// The guests' kernel, such as 6.1 or 6.12, unless a VM names its own
     #[arg(long, value_name = "VERSION")]
     kernel: Option<String>,
+    /// What VMs run in, unless a VM names its own: qemu or uml
+    #[arg(long, value_name = "VMM")]
+    vmm: Option<Vmm>,
     /// Keep everything up after the checks, until Ctrl-C
     #[arg(long)]
     hold: bool,
@@ -163,10 +166,13 @@ fn check(path: &std::path::Path) -> ExitCode {
 }
 
 fn run(arguments: &RunArguments) -> ExitCode {
-    let scenario = match Scenario::load(&arguments.scenario) {
+    let mut scenario = match Scenario::load(&arguments.scenario) {
         Ok(scenario) => scenario,
         Err(error) => return fail(error, BAD_INPUT),
     };
+    if let Some(vmm) = arguments.vmm {
+        scenario.run.vmm = vmm;
+    }
     let setup = match Setup::load() {
         Ok(setup) => setup,
         Err(error) => return fail(format!("{error:#}"), 1),

@@ -1,6 +1,6 @@
 //! Looks at everything that a run needs, one line each: what is there, and what to do where it is not.
 
-use crate::setup::{REMEDY, Setup, cache_folder};
+use crate::setup::{REMEDY, Setup, UML_REMEDY, cache_folder};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -62,6 +62,7 @@ pub fn examine() -> Vec<Finding> {
     ));
     if let Ok(setup) = &setup {
         findings.extend(of_setup(setup));
+        findings.push(finding("user mode linux", UML_REMEDY, uml(setup)));
     }
     findings.push(finding(
         "memory",
@@ -137,6 +138,22 @@ fn of_setup(setup: &Setup) -> Vec<Finding> {
     let image = readable(&setup.images.base).map(|()| setup.images.base.display().to_string());
     findings.push(finding("guest image", REMEDY, image));
     findings
+}
+
+/// Only there when it was asked for, so its absence is no fault. Its guests' memory lies in `/dev/shm`.
+fn uml(setup: &Setup) -> Result<String> {
+    let Some(uml) = &setup.uml else {
+        return Ok(format!(
+            "not set up; only vmm = \"uml\" needs it: {UML_REMEDY}"
+        ));
+    };
+    readable(&uml.image).and(readable(&uml.modules))?;
+    let free = free_mib(Path::new("/dev/shm"))?;
+    ensure!(
+        free >= MEMORY,
+        "{free} MiB free in /dev/shm, {MEMORY} MiB needed for its guests' memory"
+    );
+    Ok(format!("{}, {free} MiB free in /dev/shm", uml.release))
 }
 
 fn readable(path: &Path) -> Result<()> {
@@ -217,13 +234,18 @@ fn available_mib(meminfo: &str) -> Option<u64> {
 fn disk() -> Result<String> {
     let folder = std::env::temp_dir();
     let place = folder.display();
-    let status = rustix::fs::statvfs(&folder).with_context(|| format!("cannot look at {place}"))?;
-    let free = status.f_bavail.saturating_mul(status.f_frsize) / (1024 * 1024);
+    let free = free_mib(&folder)?;
     ensure!(
         free >= DISK,
         "{free} MiB free in {place}, {DISK} MiB needed"
     );
     Ok(format!("{free} MiB free in {place}"))
+}
+
+fn free_mib(folder: &Path) -> Result<u64> {
+    let place = folder.display();
+    let status = rustix::fs::statvfs(folder).with_context(|| format!("cannot look at {place}"))?;
+    Ok(status.f_bavail.saturating_mul(status.f_frsize) / (1024 * 1024))
 }
 
 fn cores() -> Result<String> {
@@ -308,6 +330,19 @@ mod tests {
             1,
             "only the number of kernels is as it must be: {findings:?}"
         );
+    }
+
+    #[test]
+    fn user_mode_linux_may_be_missing_but_not_half_there() {
+        let mut setup = sample();
+        assert!(uml(&setup).is_ok_and(|text| text.contains("not set up")));
+        setup.uml = Some(crate::setup::Uml {
+            version: "6.1".to_owned(),
+            release: "6.1.0".to_owned(),
+            image: "/nonexistent/linux".into(),
+            modules: "/nonexistent/modules.cpio".into(),
+        });
+        assert!(uml(&setup).is_err());
     }
 
     #[test]

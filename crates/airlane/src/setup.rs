@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// What to do when something of it is missing.
 pub const REMEDY: &str = "run `make setup` (or `cargo xtask setup`)";
 
+/// What to do when User Mode Linux is missing: it is built only when asked for.
+pub const UML_REMEDY: &str = "run `cargo xtask setup --uml` (builds a kernel: some 10 minutes)";
+
 /// `setup.json`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Setup {
@@ -30,6 +33,9 @@ pub struct Setup {
     /// passt, for uplinks that need no privilege.
     #[serde(default)]
     pub passt: Option<Program>,
+    /// The kernel that runs as a process; only there when it was asked for.
+    #[serde(default)]
+    pub uml: Option<Uml>,
 }
 
 /// A program with what must stand before its arguments.
@@ -52,6 +58,19 @@ pub struct Kernel {
     pub image: PathBuf,
     /// The same kernel as its distribution packs it: it boots slower, and wakes from a sleep.
     pub bzimage: PathBuf,
+    /// A cpio archive of its modules.
+    pub modules: PathBuf,
+}
+
+/// A guest kernel that is a program of the host: User Mode Linux.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Uml {
+    /// Such as `6.1`.
+    pub version: String,
+    /// Its full name.
+    pub release: String,
+    /// The program.
+    pub image: PathBuf,
     /// A cpio archive of its modules.
     pub modules: PathBuf,
 }
@@ -133,6 +152,21 @@ impl Setup {
             format!("the uplink \"user\" needs passt, which is not there\n  remedy: {REMEDY}, or install passt")
         })?;
         Ok(vec![found.to_string_lossy().into_owned()])
+    }
+
+    /// User Mode Linux of that version, or of any.
+    pub fn uml(&self, version: Option<&str>) -> Result<&Uml> {
+        let uml = self
+            .uml
+            .as_ref()
+            .with_context(|| format!("User Mode Linux is not set up\n  remedy: {UML_REMEDY}"))?;
+        match version {
+            Some(version) if version != uml.version => bail!(
+                "there is no User Mode Linux {version}\n  remedy: leave the kernel out, or use {}",
+                uml.version
+            ),
+            _ => Ok(uml),
+        }
     }
 
     /// The kernel of that version, or the first one.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use airlane::control::{Names, SOCKET, Server};
-use airlane::daemon::{Daemon, DaemonConfig, Tuning, VmCard};
+use airlane::daemon::{Daemon, DaemonConfig, Transport, Tuning, VmCard};
 use airlane_air::{AirConfig, Position};
 use airlane_iwl::Model;
 use airlane_nic::AddressPolicy;
@@ -34,6 +34,7 @@ impl World {
             run_dir: folder.path().to_owned(),
             capture: None,
             cards: vec![VmCard {
+                transport: Transport::default(),
                 name: "it".to_owned(),
                 model: Model::default(),
                 address: ADDRESS,

@@ -29,12 +29,19 @@ fn run_file(path: &Path, scenario: &str, kernel: &str) -> Run {
 }
 
 /// With `airlane`, as the command begins.
-fn run_by(mut airlane: Command, path: &Path, scenario: &str, kernel: &str) -> Run {
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{scenario}-{kernel}"));
+fn run_by(airlane: Command, path: &Path, scenario: &str, kernel: &str) -> Run {
+    let name = format!("{scenario}-{kernel}");
+    run_with(airlane, path, &name, &["--kernel", kernel])
+}
+
+/// With further options; `name` is that of the output folder.
+fn run_with(mut airlane: Command, path: &Path, name: &str, options: &[&str]) -> Run {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let output = airlane
         .arg("run")
         .arg(path)
-        .args(["--kernel", kernel, "--out"])
+        .args(options)
+        .arg("--out")
         .arg(&out)
         .output()
         .expect("airlane starts");
@@ -100,6 +107,34 @@ fn two_vms_join_two_networks_with_kernel_6_1_and_the_capture_decrypts() {
 #[ignore = "boots guests"]
 fn two_vms_join_two_networks_with_kernel_6_12() {
     two_networks("6.12");
+}
+
+#[test]
+#[ignore = "boots guests"]
+fn two_vms_join_two_networks_in_user_mode_linux() {
+    if !has_user_mode_linux() {
+        println!("skipped: User Mode Linux is not set up; `cargo xtask setup --uml` builds it");
+        return;
+    }
+    let path = root().join("scenarios/two-networks.toml");
+    let airlane = Command::new(env!("CARGO_BIN_EXE_airlane"));
+    let run = run_with(airlane, &path, "two-networks-uml", &["--vmm", "uml"]);
+    run.assert_passed();
+    assert_eq!(run.vm("it")["driver"], "iwlwifi");
+    let counters = &run.report["counters"]["cards"]["it"];
+    assert_eq!(counters["vfio_refused"], 0, "{counters:#}");
+}
+
+fn has_user_mode_linux() -> bool {
+    let output = Command::new(env!("CARGO_BIN_EXE_airlane"))
+        .args(["doctor", "--json"])
+        .output()
+        .expect("airlane starts");
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    let findings = found["findings"].as_array();
+    let finding = findings.and_then(|all| all.iter().find(|one| one["name"] == "user mode linux"));
+    let detail = finding.and_then(|finding| finding["detail"].as_str());
+    detail.is_some_and(|detail| !detail.starts_with("not set up"))
 }
 
 #[test]

@@ -9,9 +9,10 @@ use airlane_iwl::{Counters, Device, Identity};
 use airlane_lane::PollCounters;
 use airlane_lane::ring::{Receiver, Sender};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
-use airlane_vmm::{Ended, EventFd, PciDevice, VfioUserError, VfioUserServer};
+use airlane_vmm::{Ended, EventFd, PciDevServer, PciDevice, VfioUserServer};
 use airlane_wlan::{Command, Event, Request};
 
+use super::Transport;
 use super::looker::Looker;
 
 /// What a lane reports. Written by the lane when it goes to sleep, read by whoever asks.
@@ -77,10 +78,21 @@ impl CardPort {
         }
     }
 
-    /// Opens the socket to which the VMM attaches.
-    pub fn bind(self, socket: &Path) -> Result<BoundCard, VfioUserError> {
-        let server = VfioUserServer::bind(socket)?;
-        Ok(BoundCard { port: self, server })
+    /// Opens the socket to which the VMM attaches. `wake` is what the radio fires.
+    pub fn bind(
+        self,
+        transport: Transport,
+        socket: &Path,
+        wake: EventFd,
+    ) -> anyhow::Result<BoundCard> {
+        Ok(match transport {
+            Transport::VfioUser => BoundCard::VfioUser {
+                server: Box::new(VfioUserServer::bind(socket)?),
+                port: Box::new(self),
+                wake,
+            },
+            Transport::PciDev => BoundCard::PciDev(PciDevServer::bind(socket, self, wake)?),
+        })
     }
 
     fn stamp(&mut self, point: Point, frame: Option<FrameId>) {
@@ -123,6 +135,12 @@ impl CardPort {
         self.publish();
     }
 
+    fn publish_transport(&self, counters: airlane_vmm::Counters) {
+        if let Ok(mut report) = self.report.lock() {
+            report.transport = counters;
+        }
+    }
+
     fn publish(&self) {
         // Never waits: whoever reads the report must not hold up the lane.
         if let Ok(mut report) = self.report.try_lock() {
@@ -135,24 +153,48 @@ impl CardPort {
 }
 
 /// A card and the socket at which it waits.
-pub struct BoundCard {
-    port: CardPort,
-    server: VfioUserServer,
+pub enum BoundCard {
+    /// For QEMU.
+    VfioUser {
+        /// The card.
+        port: Box<CardPort>,
+        /// The socket.
+        server: Box<VfioUserServer>,
+        /// What the radio fires.
+        wake: EventFd,
+    },
+    /// For User Mode Linux.
+    PciDev(PciDevServer<CardPort>),
 }
 
 impl BoundCard {
     /// Serves one VMM after the other until `stop`.
-    pub fn serve(mut self, vm: &str, wake: &EventFd, stop: &EventFd) {
+    pub fn serve(mut self, vm: &str, stop: &EventFd) {
         loop {
-            let ended = self.server.serve(&mut self.port, wake, stop);
-            self.port.detach();
-            if let Ok(mut report) = self.port.report.lock() {
-                report.transport = *self.server.counters();
-            }
-            match ended {
+            match self.one_vmm(stop) {
                 Ok(Ended::Stopped) => return,
                 Ok(Ended::Disconnected) => tracing::info!(vm, "the VM has detached its card"),
                 Err(error) => tracing::warn!(vm, %error, "the card's connection was closed"),
+            }
+        }
+    }
+
+    fn one_vmm(&mut self, stop: &EventFd) -> anyhow::Result<Ended> {
+        match self {
+            Self::VfioUser { port, server, wake } => {
+                let ended = server.serve(port.as_mut(), wake, stop);
+                port.detach();
+                port.publish_transport(*server.counters());
+                Ok(ended?)
+            }
+            Self::PciDev(server) => {
+                let ended = server.serve(stop);
+                let counters = server.counters();
+                server.with_card(|port| {
+                    port.detach();
+                    port.publish_transport(counters);
+                });
+                Ok(ended?)
             }
         }
     }

@@ -89,8 +89,20 @@ pub struct DaemonConfig {
     pub uplinks: Vec<(usize, Uplink)>,
 }
 
+/// How a card reaches its VM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// vfio-user: QEMU.
+    #[default]
+    VfioUser,
+    /// PCI over virtio: User Mode Linux.
+    PciDev,
+}
+
 /// One VM's card.
 pub struct VmCard {
+    /// How it is attached.
+    pub transport: Transport,
     /// The VM's name.
     pub name: String,
     /// Which card.
@@ -249,10 +261,10 @@ impl Daemon {
         );
         let socket = run_dir.join(format!("card{index}.sock"));
         let stop = self.stop.try_clone()?;
-        let server = port.bind(&socket)?;
+        let server = port.bind(card.transport, &socket, wake)?;
         let name = card.name;
         self.lanes.push(spawn(format!("lane-{index}"), move || {
-            server.serve(&name, &wake, &stop);
+            server.serve(&name, &stop);
         })?);
         self.card_sockets.push(socket);
         Ok(LaneEnds {

@@ -13,3 +13,4 @@ pub mod process;
 pub mod qemu;
 pub mod security;
 pub mod state;
+pub mod uml;

@@ -22,12 +22,17 @@ impl Process {
     /// Starts `words`; what it prints goes to the file `messages`. Call it from the thread that
     /// lives as long as the program: QEMU watches its parent *thread* (`man 2 prctl`, PR_SET_PDEATHSIG).
     pub fn spawn(words: &[String], messages: PathBuf) -> Result<Self> {
+        Self::spawn_reading(words, Stdio::null(), messages)
+    }
+
+    /// Like [`Process::spawn`], with a standard input.
+    pub fn spawn_reading(words: &[String], input: Stdio, messages: PathBuf) -> Result<Self> {
         let (program, arguments) = words.split_first().context("no program to start")?;
         let output = File::create(&messages)
             .with_context(|| format!("cannot create {}", messages.display()))?;
         let child = Command::new(program)
             .args(arguments)
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(output.try_clone()?)
             .stderr(output)
             .process_group(0)

@@ -1,6 +1,6 @@
 //! The arguments with which QEMU runs a guest. Pure text: nothing is started here.
 
-use crate::setup::{Kernel, Setup};
+use crate::setup::Setup;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub struct Machine<'a> {
     /// MiB.
     pub memory: u64,
     /// Kernel image.
-    pub kernel: &'a Kernel,
+    pub kernel: &'a Path,
     /// Its initial file system.
     pub initramfs: &'a Path,
     /// Where its console goes.
@@ -70,7 +70,7 @@ pub fn command(setup: &Setup, machine: &Machine) -> Vec<String> {
     add(&shared_memory(machine.memory).each_ref().map(String::as_str));
     add(&[
         "-kernel",
-        &plain(&machine.kernel.image),
+        &plain(machine.kernel),
         "-initrd",
         &plain(machine.initramfs),
     ]);
@@ -189,7 +189,7 @@ mod tests {
         let machine = Machine {
             name: "it",
             memory: 256,
-            kernel: setup.kernel(None).unwrap(),
+            kernel: &setup.kernel(None).unwrap().image,
             initramfs: Path::new("/run/a/it.cpio"),
             console: Path::new("/out/it.log"),
             agent: Path::new("/run/a/it.agent"),

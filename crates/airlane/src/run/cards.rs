@@ -6,9 +6,9 @@ use crate::control::by_channel;
 use crate::control::{Names, SOCKET, Server};
 use crate::daemon::journal::Notice;
 use crate::daemon::uplink::{self, UserNetwork};
-use crate::daemon::{BuiltIn, Daemon, DaemonConfig, DaemonStatus, Placed, Site, VmCard};
+use crate::daemon::{BuiltIn, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport, VmCard};
 use crate::guest::state::View;
-use crate::scenario::{self, ACCESS_POINT_VM, AccessPoint, ApKind, Scenario, Uplink};
+use crate::scenario::{self, ACCESS_POINT_VM, AccessPoint, ApKind, Scenario, Uplink, Vmm};
 use crate::setup::Setup;
 use crate::trace::{Figures, TraceFile};
 use airlane_air::{AirConfig, PathLoss, Position};
@@ -55,7 +55,11 @@ impl Cards {
         folder: &Path,
         capture: PathBuf,
     ) -> Result<Self> {
-        let card = |vm: &scenario::Vm| VmCard {
+        let card = |(index, vm): (usize, &scenario::Vm)| VmCard {
+            transport: match scenario.vmm_of(index) {
+                Vmm::Qemu => Transport::VfioUser,
+                Vmm::Uml => Transport::PciDev,
+            },
             name: vm.name.clone(),
             model: vm.card,
             address: vm.mac,
@@ -79,7 +83,7 @@ impl Cards {
             tuning: scenario.card.tuning,
             run_dir: folder.to_owned(),
             capture: Some(capture),
-            cards: scenario.vms.iter().map(card).collect(),
+            cards: scenario.vms.iter().enumerate().map(card).collect(),
             access_point_vms: scenario
                 .hostapds()
                 .next()

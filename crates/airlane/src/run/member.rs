@@ -11,9 +11,13 @@ use crate::guest::overlay::write_initramfs;
 use crate::guest::process::Process;
 use crate::guest::qemu::{self, Device, Machine};
 use crate::guest::state::View;
-use crate::setup::{Kernel, Setup};
+use crate::guest::uml;
+use crate::setup::{Kernel, Setup, Uml};
 use anyhow::Result;
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Instant;
 
 /// How many of a console's last lines are shown.
@@ -23,12 +27,36 @@ const TAIL: usize = 15;
 pub struct Recipe {
     /// MiB.
     pub memory: u64,
-    /// What it boots.
-    pub kernel: Kernel,
+    /// What it boots, in what.
+    pub boots: Boots,
     /// Its own files.
     pub files: Vec<File>,
     /// What it is attached to.
     pub device: Device,
+}
+
+/// A kernel, and what runs it.
+pub enum Boots {
+    /// A distribution's kernel in QEMU.
+    Qemu(Kernel),
+    /// A kernel that is a process.
+    Uml(Uml),
+}
+
+impl Boots {
+    fn image(&self) -> &Path {
+        match self {
+            Self::Qemu(kernel) => &kernel.image,
+            Self::Uml(kernel) => &kernel.image,
+        }
+    }
+
+    fn modules(&self) -> &Path {
+        match self {
+            Self::Qemu(kernel) => &kernel.modules,
+            Self::Uml(kernel) => &kernel.modules,
+        }
+    }
 }
 
 /// A guest.
@@ -87,7 +115,7 @@ impl Member {
         let (initramfs, socket, orders) = (unique("cpio"), unique("agent"), unique("qmp"));
         write_initramfs(
             &initramfs,
-            &[&setup.images.base, &recipe.kernel.modules],
+            &[&setup.images.base, recipe.boots.modules()],
             &recipe.files,
         )?;
         let console = output.console(&self.name, generation);
@@ -95,7 +123,7 @@ impl Member {
         let machine = Machine {
             name: &self.name,
             memory: recipe.memory,
-            kernel: &recipe.kernel,
+            kernel: recipe.boots.image(),
             initramfs: &initramfs,
             console: &console,
             agent: &socket,
@@ -110,7 +138,14 @@ impl Member {
                 heard,
             });
         })?;
-        let process = Process::spawn(&qemu::command(setup, &machine), unique("qemu"))?;
+        let process = match recipe.boots {
+            Boots::Qemu(_) => Process::spawn(&qemu::command(setup, &machine), unique("qemu"))?,
+            Boots::Uml(_) => {
+                let line = Stdio::from(OwnedFd::from(UnixStream::connect(&socket)?));
+                let words = uml::command(&machine, private.path());
+                Process::spawn_reading(&words, line, console.clone())?
+            }
+        };
         self.running = Some((process, agent));
         self.orders = orders;
         self.consoles.push(console);
@@ -172,11 +207,11 @@ impl Member {
             return Ok(());
         };
         let said = console::read(process.messages());
-        let said = console::tail(&said, 5).join("\n  qemu: ");
+        let said = console::tail(&said, 5).join("\n  it said: ");
         let said = if said.is_empty() {
             said
         } else {
-            format!("\n  qemu: {said}")
+            format!("\n  it said: {said}")
         };
         Err(self.trouble(&format!("has stopped ({status}){said}")))
     }

@@ -22,15 +22,15 @@ pub use table::paint;
 use crate::guest::certificates::Certificates;
 use crate::guest::qemu::{self, Device};
 use crate::guest::{config, state::View};
-use crate::scenario::{ACCESS_POINT_VM, Eap, EapMethod, Scenario, Vm};
+use crate::scenario::{ACCESS_POINT_VM, Eap, EapMethod, Scenario, Vm, Vmm};
 use crate::setup::Setup;
 use crate::trace::Figures;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use cards::Cards;
 use checks::Findings;
 use folder::Output;
 use jobs::Jobs;
-use member::{Member, Recipe};
+use member::{Boots, Member, Recipe};
 use message::SignalWatch;
 use progress::Progress;
 use report::Report;
@@ -99,14 +99,33 @@ pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ende
     })
 }
 
-/// An error when a kernel that is asked for is not there.
+/// An error when a kernel that is asked for is not there, or a VMM cannot do what is asked of it.
 pub fn kernels(scenario: &Scenario, setup: &Setup, chosen: Option<&str>) -> Result<()> {
     let kernel = chosen.or(scenario.run.kernel.as_deref());
-    setup.kernel(kernel)?;
-    for vm in scenario.vms.iter().filter(|vm| !vm.external) {
-        setup.kernel(vm.kernel.as_deref().or(kernel))?;
+    if let Some(beyond) = scenario.beyond_vmm() {
+        bail!(beyond);
+    }
+    // One more than there are VMs: that of the access points.
+    for index in 0..=scenario.vms.len() {
+        let vm = scenario.vms.get(index);
+        if vm.is_none_or(|vm| !vm.external) {
+            boots(scenario, setup, kernel, index)?;
+        }
     }
     Ok(())
+}
+
+/// What VM `index` boots; the one behind the last is that of the access points.
+fn boots(scenario: &Scenario, setup: &Setup, kernel: Option<&str>, index: usize) -> Result<Boots> {
+    let own = scenario.vms.get(index).and_then(|vm| vm.kernel.as_deref());
+    let kernel = own.or(kernel);
+    Ok(match scenario.vmm_of(index) {
+        Vmm::Uml => Boots::Uml(setup.uml(kernel)?.clone()),
+        Vmm::Qemu if scenario.suspends(index) => {
+            Boots::Qemu(setup.kernel(kernel)?.clone().that_wakes())
+        }
+        Vmm::Qemu => Boots::Qemu(setup.kernel(kernel)?.clone()),
+    })
 }
 
 /// A session in which nothing runs yet.
@@ -188,14 +207,10 @@ fn members(
     let mut members = Vec::new();
     for (index, vm) in scenario.vms.iter().enumerate() {
         let mut files = config::station(scenario, vm, certificates.as_ref())?;
-        let kernel = setup.kernel(vm.kernel.as_deref().or(kernel))?.clone();
         files.push(cards::firmware(vm.card));
         let recipe = Recipe {
             memory: vm.memory,
-            kernel: match scenario.suspends(index) {
-                true => kernel.that_wakes(),
-                false => kernel,
-            },
+            boots: boots(scenario, setup, kernel, index)?,
             files,
             device: Device::Card(cards.card(index)?.to_owned()),
         };
@@ -206,7 +221,7 @@ fn members(
     }
     let recipe = Recipe {
         memory: ACCESS_POINT_MEMORY,
-        kernel: setup.kernel(kernel)?.clone(),
+        boots: boots(scenario, setup, kernel, scenario.vms.len())?,
         files: config::access_points(scenario, certificates.as_ref())?,
         device: Device::Hwsim(cards.radios()?.to_owned()),
     };

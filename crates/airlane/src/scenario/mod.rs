@@ -15,6 +15,7 @@ mod subnet;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod vmm;
 mod width;
 
 use crate::daemon::Tuning;
@@ -29,6 +30,7 @@ pub use error::ScenarioError;
 pub use kind::{ApKind, Uplink};
 pub use security::{Eap, EapMethod, Security};
 pub use subnet::Subnet;
+pub use vmm::Vmm;
 
 /// The name of the VM that runs the access points; no other VM may have it.
 pub const ACCESS_POINT_VM: &str = "access-points";
@@ -62,6 +64,8 @@ pub const MAX_ACCESS_POINTS: usize = 8;
 pub struct RunSettings {
     /// The guests' kernel, such as `6.1`; none: the first that is installed.
     pub kernel: Option<String>,
+    /// What VMs run in that do not say it themselves, and the access points.
+    pub vmm: Vmm,
     /// From start until the guest's agent speaks.
     pub boot_timeout: Duration,
     /// From then until the VM has its address (or is refused).
@@ -162,6 +166,8 @@ pub struct Vm {
     pub memory: u64,
     /// Its own kernel, instead of the run's.
     pub kernel: Option<String>,
+    /// What it runs in, if not in what the run says.
+    pub vmm: Option<Vmm>,
     /// Started by the user, not by us.
     pub external: bool,
 }

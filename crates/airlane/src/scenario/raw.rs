@@ -29,6 +29,7 @@ pub struct Scenario {
 #[serde(deny_unknown_fields)]
 pub struct Run {
     pub kernel: Option<String>,
+    pub vmm: Option<Spanned<String>>,
     pub boot_timeout: Option<Spanned<u64>>,
     pub join_timeout: Option<Spanned<u64>>,
     pub external_timeout: Option<Spanned<u64>>,
@@ -96,6 +97,7 @@ pub struct Vm {
     pub swcrypto: bool,
     pub memory: Option<Spanned<u64>>,
     pub kernel: Option<String>,
+    pub vmm: Option<Spanned<String>>,
     #[serde(default)]
     pub supplicant: Vec<Spanned<String>>,
     #[serde(default)]

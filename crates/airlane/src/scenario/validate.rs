@@ -3,7 +3,7 @@
 use super::error::{ScenarioError, Source};
 use super::{
     ACCESS_POINT_VM, AccessPoint, Air, Card, MAX_ACCESS_POINTS, Position, RunSettings, Scenario,
-    Vm, address, checks, fields, kind, network, raw, security, width,
+    Vm, address, checks, fields, kind, network, raw, security, vmm, width,
 };
 use crate::daemon::{DataPath, Tuning};
 use airlane_dma::Translation;
@@ -77,6 +77,7 @@ fn run(source: Source, raw: &raw::Run) -> Result<RunSettings> {
         |what, value: &Option<_>, default| fields::seconds(source, what, value.as_ref(), default);
     Ok(RunSettings {
         kernel: raw.kernel.clone(),
+        vmm: vmm::of(source, raw.vmm.as_ref())?.unwrap_or_default(),
         boot_timeout: seconds("boot_timeout", &raw.boot_timeout, 120)?,
         join_timeout: seconds("join_timeout", &raw.join_timeout, 120)?,
         external_timeout: seconds("external_timeout", &raw.external_timeout, 600)?,
@@ -265,6 +266,7 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
         supplicant: supplicant.collect::<Result<_>>()?,
         memory: fields::within(source, "memory", raw.memory.as_ref(), 128..=16_384, 256)?,
         kernel: raw.kernel.clone(),
+        vmm: vmm::of(source, raw.vmm.as_ref())?,
         external: raw.external,
     })
 }

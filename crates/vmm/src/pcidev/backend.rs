@@ -16,9 +16,6 @@ use super::{message::Space, msi};
 use crate::vhost::{self, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify};
 use crate::{Counters, PciDevice};
 
-/// Queue of the guest's accesses; the other one is of interrupts.
-const COMMANDS: usize = 0;
-
 /// The device.
 pub struct Backend<P> {
     /// The card behind it.
@@ -58,7 +55,9 @@ impl<P: PciDevice> Backend<P> {
             let _ = state.disable_notification();
             let mut progress = false;
             while let Some(chain) = state.get_queue_mut().pop_descriptor_chain(memory) {
-                progress = true;
+                if !std::mem::replace(&mut progress, true) {
+                    self.card.messages_read();
+                }
                 let head = chain.head_index();
                 let length = self.command(chain, memory);
                 self.counters.refused += u64::from(length.is_none());
@@ -172,14 +171,11 @@ impl<P: PciDevice + Send + 'static> vhost::Backend for Backend<P> {
         self.memory = Some(memory);
     }
 
-    fn event(&mut self, event: Event, [commands, interrupts]: [&Vring; vhost::QUEUES]) {
+    fn event(&mut self, _event: Event, [commands, interrupts]: [&Vring; vhost::QUEUES]) {
         let Some(memory) = self.memory.as_ref().map(|memory| memory.memory()) else {
             return self.idle();
         };
         self.counters.waits += 1;
-        if event == Event::Notified(COMMANDS) {
-            self.card.messages_read();
-        }
         self.exchange(commands, interrupts, &memory);
     }
 

@@ -16,7 +16,7 @@ use super::processor::{self, Threads, Used};
 use super::station::{Load, Station, Tally};
 use super::window::Window;
 use crate::bench::configuration::Configuration;
-use crate::daemon::{Daemon, DaemonConfig, Neighbour, UnsharedCard, VmCard};
+use crate::daemon::{Daemon, DaemonConfig, Neighbour, Transport, UnsharedCard, VmCard};
 use crate::trace::Traces;
 
 const FAR_END: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
@@ -190,6 +190,7 @@ impl Measurement {
 
 fn daemon(setting: &Setting, folder: &std::path::Path) -> DaemonConfig {
     let card = |number| VmCard {
+        transport: Transport::default(),
         name: format!("vm{number}"),
         model: Model::Wifi5300,
         address: address(number),
