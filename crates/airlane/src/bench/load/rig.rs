@@ -143,6 +143,10 @@ impl Rig {
                 let tally = generator.join().map_err(complaint)?;
                 measurement.add(tally);
             }
+            anyhow::ensure!(
+                measurement.frames() > 0.0,
+                "the path stands still: no frame has gone either way in {span:?} under {load:?}"
+            );
             Ok(measurement)
         })
     }
