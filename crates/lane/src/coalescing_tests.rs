@@ -143,7 +143,7 @@ fn who_answers_each_frame_before_the_next_comes_hardly_notices() {
     let mut run = Run::new(Coalescing::Adaptive);
     let mut now = Micros(0);
     for _ in 0..10_000 {
-        now = now + Micros(50);
+        now += Micros(50);
         run.event(now, 0);
         // The next comes when this one has been answered.
         if let Some(due) = run.due {
@@ -163,13 +163,13 @@ fn exchanges_one_after_the_other_hardly_notice() {
     for _ in 0..5_000 {
         // A completion, the answer to the frame, and the next exchange a millisecond after that was seen.
         run.event(now, 0);
-        now = now + Micros(300);
+        now += Micros(300);
         run.event(now, 0);
         if let Some(due) = run.due {
             now = due;
             run.until(now);
         }
-        now = now + Micros(1_000);
+        now += Micros(1_000);
     }
     assert_eq!(run.median(), Micros(0));
     let lost: u64 = run.delays.iter().map(|delay| delay.0).sum();
@@ -182,7 +182,7 @@ fn a_small_window_does_not_run_dry() {
     // Eight in flight, and new ones only for completions that the sender knows of.
     let (mut now, mut in_flight) = (Micros(0), 8usize);
     for _ in 0..4_000 {
-        now = now + Micros(600);
+        now += Micros(600);
         in_flight -= 1;
         run.event(now, in_flight);
         if run.waiting.is_empty() {

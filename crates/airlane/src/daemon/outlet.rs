@@ -93,7 +93,7 @@ impl Outlet {
     }
 
     /// How many events wait here.
-    pub fn len(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.events.len()
     }
 

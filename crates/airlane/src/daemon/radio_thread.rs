@@ -313,7 +313,11 @@ impl Lane {
     }
 
     fn give(&mut self, now: Micros, event: Event) {
-        let room = self.ends.events.free().saturating_sub(self.outlet.len());
+        let room = self
+            .ends
+            .events
+            .free()
+            .saturating_sub(self.outlet.waiting());
         let optional = matches!(event, Event::Received(_));
         if optional && room <= RESERVED_FOR_ANSWERS {
             self.dropped += 1;
