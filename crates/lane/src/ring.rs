@@ -24,6 +24,8 @@ impl Wake for NoWake {
 
 struct Shared {
     sleeping: AtomicBool,
+    /// The consumer looks again by itself.
+    returns: AtomicBool,
     wakes: AtomicU64,
     wake: Arc<dyn Wake>,
 }
@@ -45,6 +47,7 @@ pub fn ring<T>(capacity: usize, wake: Arc<dyn Wake>) -> (Sender<T>, Receiver<T>)
     let (producer, consumer) = rtrb::RingBuffer::new(capacity);
     let shared = Arc::new(Shared {
         sleeping: AtomicBool::new(true),
+        returns: AtomicBool::new(false),
         wakes: AtomicU64::new(0),
         wake,
     });
@@ -62,14 +65,23 @@ pub fn ring<T>(capacity: usize, wake: Arc<dyn Wake>) -> (Sender<T>, Receiver<T>)
 impl<T> Sender<T> {
     /// Appends `item`; gives it back when the ring is full.
     pub fn push(&mut self, item: T) -> Result<(), T> {
-        self.push_quietly(item)?;
+        self.append_one(item)?;
         self.wake_sleeper();
         Ok(())
     }
 
-    /// Appends `item` without waking the consumer, which is known to look by itself before the item is
-    /// needed; gives it back when the ring is full.
+    /// Appends `item`, which may wait: wakes the consumer only when it has not said that it looks again by
+    /// itself ([`Receiver::will_return`]). Gives the item back when the ring is full.
     pub fn push_quietly(&mut self, item: T) -> Result<(), T> {
+        self.append_one(item)?;
+        std::sync::atomic::fence(Ordering::SeqCst);
+        if !self.shared.returns.load(Ordering::Relaxed) {
+            self.wake_sleeper();
+        }
+        Ok(())
+    }
+
+    fn append_one(&mut self, item: T) -> Result<(), T> {
         let pushed = self.ring.push(item);
         pushed.map_err(|rtrb::PushError::Full(item)| item)
     }
@@ -147,6 +159,12 @@ impl<T> Receiver<T> {
         false
     }
 
+    /// Whether the consumer looks again by itself, however long it sleeps. Said before
+    /// [`Self::announce_sleep`], so that of a quiet item either the producer knows or the consumer sees it.
+    pub fn will_return(&self, returns: bool) {
+        self.shared.returns.store(returns, Ordering::Relaxed);
+    }
+
     /// How many times the producer had to wake this consumer.
     pub fn wakes(&self) -> u64 {
         self.shared.wakes.load(Ordering::Relaxed)
@@ -184,11 +202,21 @@ mod tests {
     #[test]
     fn a_quiet_item_waits_until_the_consumer_looks() {
         let (mut tx, mut rx) = ring(2, Arc::new(NoWake));
+        rx.will_return(true);
         assert!(rx.announce_sleep());
         assert_eq!(tx.push_quietly(1), Ok(()));
         assert_eq!((rx.wakes(), rx.pop()), (0, Some(1)));
         assert_eq!(tx.push(2), Ok(()));
         assert_eq!(rx.wakes(), 1, "it is still known to sleep");
+    }
+
+    #[test]
+    fn a_quiet_item_wakes_a_consumer_that_does_not_look_by_itself() {
+        let (mut tx, rx) = ring(2, Arc::new(NoWake));
+        rx.will_return(false);
+        assert!(rx.announce_sleep());
+        assert_eq!(tx.push_quietly(1), Ok(()));
+        assert_eq!(rx.wakes(), 1);
     }
 
     #[test]

@@ -249,10 +249,12 @@ impl RadioThread {
     }
 
     fn may_sleep(&self) -> bool {
-        let lanes = self
-            .lanes
-            .iter()
-            .all(|lane| lane.ends.requests.announce_sleep());
+        // The end of a frame under way brings the radio back; without one only a wake-up does.
+        let lanes = self.lanes.iter().all(|lane| {
+            let requests = &lane.ends.requests;
+            requests.will_return(lane.outlet.in_flight() > 0);
+            requests.announce_sleep()
+        });
         let uplinks = self.uplinks.iter().all(|ends| ends.from.announce_sleep());
         let hwsim = self.hwsim.iter();
         lanes
