@@ -137,7 +137,9 @@ fn source(apt: &Apt, work: &Path, userland: &Tree) -> Result<PathBuf> {
 /// Programs by which the build finds the unpacked ones under their own names.
 struct Tools {
     path: std::ffi::OsString,
+    /// bison looks for these two where it was built to be.
     bison_data: PathBuf,
+    m4: PathBuf,
 }
 
 impl Tools {
@@ -155,11 +157,13 @@ impl Tools {
             fs::write(&path, script)?;
             fs::set_permissions(&path, Permissions::from_mode(0o755))?;
         }
+        let m4 = bin.join("m4");
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let places = std::iter::once(bin).chain(std::env::split_paths(&inherited));
         Ok(Self {
             path: std::env::join_paths(places).context("the cache folder's name has a colon")?,
             bison_data: folder.join("usr/share/bison"),
+            m4,
         })
     }
 }
@@ -195,6 +199,7 @@ impl Kbuild {
             .args(arguments)
             .env("PATH", &self.tools.path)
             .env("BISON_PKGDATADIR", &self.tools.bison_data)
+            .env("M4", &self.tools.m4)
             .env("LC_ALL", "C");
         tool::run(&mut command)
             .map(drop)
