@@ -125,6 +125,10 @@ struct Until {
     end: Option<Instant>,
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a person wants to look goes by the real clock"
+)]
 impl Until {
     fn new(arguments: &Arguments) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));

@@ -118,14 +118,16 @@ impl CardPort {
         any
     }
 
-    /// A frame behind others of its queue wakes nobody: the radio looks for more when one of them ends.
-    fn pass_on(&mut self, request: Request) -> Result<(), Request> {
+    /// False when the ring is full. A frame behind others of its queue wakes nobody: the radio looks for more
+    /// when one of them ends.
+    fn pass_on(&mut self, request: Request) -> bool {
         let is_frame = matches!(request.command, Command::Transmit(_));
-        if is_frame && self.device.outstanding(request.tag) > BACKLOG {
+        let pushed = if is_frame && self.device.outstanding(request.tag) > BACKLOG {
             self.to_radio.push_quietly(request)
         } else {
             self.to_radio.push(request)
-        }
+        };
+        pushed.is_ok()
     }
 
     /// The VMM is gone: the card forgets its memory and tells the radio.
@@ -247,7 +249,7 @@ impl PciDevice for CardPort {
                 break;
             };
             self.stamp(Point::Queued, request.frame());
-            if self.pass_on(request).is_err() {
+            if !self.pass_on(request) {
                 break;
             }
         }

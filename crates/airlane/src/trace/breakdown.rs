@@ -87,7 +87,7 @@ impl Breakdown {
         };
         let whose = || VmId::all().map(Some).chain([None]);
         let ways = [Way::Transmit, Way::Receive].into_iter();
-        ways.flat_map(|way| whose().filter_map(move |vm| Some((way, vm))))
+        ways.flat_map(|way| whose().map(move |vm| (way, vm)))
             .filter_map(|(way, vm)| summary(way, vm))
             .collect()
     }

@@ -167,9 +167,8 @@ impl<'a> Relay<'a> {
             return Ok(true);
         }
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        open(send(self.front, &self.reply, flags).map(|sent| {
+        open(send(self.front, &self.reply, flags).inspect(|&sent| {
             self.reply.drain(..sent.min(self.reply.len()));
-            sent
         }))
     }
 }
