@@ -82,7 +82,14 @@ mod tests {
         let before = of_process();
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::Builder::new().name("lane-3".to_owned());
-        let thread = thread.spawn(move || stopped.recv()).unwrap();
+        let (runs, running) = std::sync::mpsc::channel();
+        let run = move || {
+            runs.send(()).unwrap();
+            stopped.recv()
+        };
+        let thread = thread.spawn(run).unwrap();
+        // A thread gives itself its name, before anything else.
+        running.recv().unwrap();
         let threads = Threads::since(&before);
         assert!(threads.used().contains_key("lane"), "{threads:?}");
         drop(stop);
