@@ -1,4 +1,5 @@
-//! The same question asked of real guests: a scenario, untuned and as tuned by default, in turns.
+//! The same question asked of real guests: a scenario, untuned and as tuned by default, in turns; in QEMU, and in
+//! User Mode Linux where that is set up.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use super::pairs::Bench;
 use crate::daemon::Tuning;
 use crate::run::report::Report;
 use crate::run::{self, Options, Stream};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Vmm};
 use crate::setup::Setup;
 
 /// Each takes the better part of a minute.
@@ -20,6 +21,14 @@ pub struct Guests {
     scenario: Scenario,
     setup: Setup,
     folder: tempfile::TempDir,
+}
+
+/// What has its turn.
+#[derive(Clone, Copy)]
+struct Contender {
+    name: &'static str,
+    vmm: Vmm,
+    tuning: Tuning,
 }
 
 /// What one run has found, over all VMs.
@@ -48,15 +57,14 @@ impl Guests {
 
     /// Measures the figure.
     pub fn measure(&mut self, bench: &mut Bench) -> anyhow::Result<Figure> {
-        let tunings = [("virtual", Tuning::UNTUNED), ("default", Tuning::default())];
-        let mut reports = tunings.map(|_| Vec::new());
+        let contenders = self.contenders();
+        let mut reports: Vec<Vec<Report>> = contenders.iter().map(|_| Vec::new()).collect();
         for round in 0..ROUNDS {
-            for ((name, tuning), reports) in tunings.into_iter().zip(&mut reports) {
+            for (&contender, reports) in contenders.iter().zip(&mut reports) {
+                let name = contender.name;
                 bench.say_plain("guests", &format!("{name}, run {} of {ROUNDS}", round + 1));
-                reports.push(
-                    self.run(tuning)
-                        .with_context(|| format!("guests, {name}"))?,
-                );
+                let report = self.run(contender);
+                reports.push(report.with_context(|| format!("guests, {name}"))?);
             }
         }
         let values: [(&str, &'static str, Value); 5] = [
@@ -75,15 +83,15 @@ impl Guests {
         let panel = |(title, unit, value): (&str, _, Value)| Panel {
             title: title.to_owned(),
             unit,
-            bars: tunings
+            bars: contenders
                 .iter()
                 .zip(&reports)
-                .map(|((name, _), reports)| Bar::new(*name, reports.iter().map(value).collect()))
+                .map(|(one, reports)| Bar::new(one.name, reports.iter().map(value).collect()))
                 .collect(),
         };
         Ok(Figure {
             name: "guests",
-            title: "Real guests under QEMU",
+            title: "Real guests",
             paper: "section 5: one real guest",
             panels: values.map(panel).into(),
             notes: vec![format!(
@@ -94,8 +102,21 @@ impl Guests {
         })
     }
 
-    fn run(&mut self, tuning: Tuning) -> anyhow::Result<Report> {
-        self.scenario.card.tuning = tuning;
+    fn contenders(&self) -> Vec<Contender> {
+        let two = |vmm, names: [&'static str; 2]| {
+            let tunings = [Tuning::UNTUNED, Tuning::default()];
+            let both = names.into_iter().zip(tunings);
+            both.map(move |(name, tuning)| Contender { name, vmm, tuning })
+        };
+        let qemu = two(Vmm::Qemu, ["QEMU, virtual", "QEMU, default"]);
+        let uml = two(Vmm::Uml, ["UML, virtual", "UML, default"]);
+        let has_uml = self.setup.uml(None).is_ok();
+        qemu.chain(uml.filter(|_| has_uml)).collect()
+    }
+
+    fn run(&mut self, contender: Contender) -> anyhow::Result<Report> {
+        self.scenario.card.tuning = contender.tuning;
+        self.scenario.run.vmm = contender.vmm;
         let options = Options {
             out: self.folder.path().join("run"),
             kernel: None,

@@ -30,7 +30,7 @@ pub enum Which {
     Messages,
     /// Cost per frame with 1 to 16 VMs
     Scale,
-    /// Real guests under QEMU: goodput, interrupts and messages, untuned and tuned
+    /// Real guests, in QEMU and User Mode Linux: goodput, interrupts and messages, untuned and tuned
     Guests,
     /// All of them, real guests where the set-up is there, and the table of goals
     All,
