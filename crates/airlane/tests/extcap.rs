@@ -1,6 +1,9 @@
 //! The entry in Wireshark's list of interfaces, asked by the real tshark: it lists the run and its VM, starts a
 //! capture, and reads what is on the air. Needs what `cargo xtask setup --with-tshark` sets up.
 
+#[path = "common/namespaces.rs"]
+mod namespaces;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -14,6 +17,8 @@ use airlane_ap::gateway::Network;
 use airlane_wlan::{Band, Channel, Dbm, MacAddr, Micros};
 use tempfile::TempDir;
 
+/// Not as root, for whom Wireshark ignores `WIRESHARK_EXTCAP_DIR`.
+const NAMESPACES: [&str; 3] = ["--user", "--map-user=1000", "--map-group=1000"];
 const VM: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const BSSID: MacAddr = MacAddr([2, 0, 0, 0, 1, 1]);
 
@@ -110,10 +115,9 @@ impl Tshark {
         }
     }
 
-    /// Not as root, for whom Wireshark ignores the variable.
     fn run(&self, run: &Run, arguments: &[&str]) -> Output {
         Command::new("unshare")
-            .args(["--user", "--map-user=1000", "--map-group=1000"])
+            .args(NAMESPACES)
             .args(&self.argv)
             .args(arguments)
             .env("WIRESHARK_EXTCAP_DIR", self.folder.path().join("extcap"))
@@ -135,6 +139,10 @@ fn argv() -> Vec<String> {
 #[test]
 #[ignore = "needs tshark: cargo xtask setup --with-tshark"]
 fn tshark_lists_a_run_and_captures_from_it() {
+    let test = "tshark_lists_a_run_and_captures_from_it";
+    if !namespaces::available(test, &NAMESPACES, &[]) {
+        return;
+    }
     let (run, tshark) = (Run::new(), Tshark::new());
     let listed = tshark.run(&run, &["-D"]);
     let text = String::from_utf8_lossy(&listed.stdout);

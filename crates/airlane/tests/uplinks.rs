@@ -13,6 +13,8 @@ mod cell;
 mod frames;
 #[path = "stories/guest.rs"]
 mod guest;
+#[path = "common/namespaces.rs"]
+mod namespaces;
 #[path = "stories/story.rs"]
 mod story;
 #[path = "stories/vm.rs"]
@@ -38,13 +40,22 @@ const INSIDE: &str = "AIRLANE_TEST_INSIDE";
 const STEP: Micros = Micros::from_millis(1);
 const PASSPHRASE: Option<&str> = Some("a passphrase");
 
-/// Runs the test of this name again in a network namespace, as its root; `true` there.
+/// As root of a network namespace.
+const NAMESPACES: [&str; 3] = ["--user", "--map-root-user", "--net"];
+/// What the tests call there.
+const TOOLS: [&str; 2] = ["ip -V >/dev/null", "test -c /dev/net/tun"];
+
+/// Runs the test of this name again in a network namespace, as its root, if it can have one; `true` there.
 fn in_a_namespace(test: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
+    if !namespaces::available(test, &NAMESPACES, &TOOLS) {
+        return false;
+    }
     let status = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--net", "--"])
+        .args(NAMESPACES)
+        .arg("--")
         .arg(std::env::current_exe().expect("a program"))
         .args(["--exact", test, "--ignored", "--nocapture"])
         .env(INSIDE, "1")
