@@ -20,20 +20,16 @@ const LONGEST: Micros = Micros(50);
 const LIMIT: u64 = 10_000;
 
 /// When a thread looks again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Polling {
-    /// Never: it sleeps when it finds nothing.
+    /// Never: it sleeps when it finds nothing. The default: a medium at its own pace leaves nothing to be found by
+    /// looking for less time than a frame takes (`docs/performance.md`).
+    #[default]
     Off,
     /// Always: it never sleeps, and takes a processor of its own.
     Always,
     /// Where looking for no longer than this would have spared the last sleep.
     Adaptive(Micros),
-}
-
-impl Default for Polling {
-    fn default() -> Self {
-        Self::Adaptive(LONGEST)
-    }
 }
 
 /// A text that names no way of polling.
@@ -42,6 +38,9 @@ impl Default for Polling {
 pub struct PollingError(pub String);
 
 impl Polling {
+    /// Adaptive, with its usual switch point.
+    pub const ADAPTIVE: Self = Self::Adaptive(LONGEST);
+
     /// What may be written, for messages.
     pub const FORMS: &str = r#""adaptive", "adaptive:50us" (1 to 10000 µs), "off", "always""#;
 }
@@ -69,7 +68,7 @@ impl FromStr for Polling {
         match text {
             "off" => Ok(Self::Off),
             "always" => Ok(Self::Always),
-            "adaptive" => Ok(Self::default()),
+            "adaptive" => Ok(Self::ADAPTIVE),
             _ => longest(text)
                 .map(Self::Adaptive)
                 .ok_or_else(|| PollingError(text.to_owned())),

@@ -24,7 +24,7 @@ fn every(gap: u64, count: u64) -> Vec<u64> {
 }
 
 fn adaptive() -> Poller {
-    Poller::new(Polling::default())
+    Poller::new(Polling::ADAPTIVE)
 }
 
 #[test]
