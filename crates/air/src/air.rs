@@ -194,15 +194,16 @@ impl Air {
         self.cancel_where(id, matches, false);
     }
 
-    /// Runs everything due until `now`, each at its own time, and says when to come back; `None`
-    /// while nothing is planned. Called late, nothing is hurried or reordered.
+    /// Runs everything due until `now`, each at its own time, and says when to come back: before that,
+    /// no event can come out. `None`: none can, unless something more goes in. Called late, nothing is
+    /// hurried or reordered.
     pub fn step(&mut self, now: Micros) -> Option<Micros> {
-        if let Some((due, _)) = self.schedule.next() {
+        if let Some(due) = self.horizon() {
             let lag = now.since(due);
             self.counters.lag_max = self.counters.lag_max.max(lag);
         }
         self.run_until(now);
-        self.schedule.next().map(|(time, _)| time)
+        self.horizon()
     }
 
     /// The oldest event not yet taken.

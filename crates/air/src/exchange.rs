@@ -96,35 +96,27 @@ impl Air {
             .is_some_and(|radio| radio.medium() == Some(medium));
         if !here {
             if let Some(ppdu) = self.ppdus.remove(id) {
+                self.called_off(&ppdu, answered);
                 self.reuse(ppdu.content);
             }
-            self.called_off(from, answered.is_some());
             return;
         }
-        match answered {
-            Some(peer) => self.answer_begins(peer),
-            None => self.enter(from, Phase::Data),
+        if answered.is_none() {
+            self.enter(from, Phase::Data);
         }
         self.start(id);
     }
 
-    fn called_off(&mut self, from: RadioId, answer: bool) {
-        if !answer {
-            self.fail(from);
-        } else if let Some(radio) = self.radios.get_mut(from) {
+    fn called_off(&mut self, ppdu: &Ppdu, answered: Option<RadioId>) {
+        let from = ppdu.source.radio;
+        let Some(peer) = answered else {
+            return self.fail(from);
+        };
+        if let Some(radio) = self.radios.get_mut(from) {
             radio.responding = false;
             radio.start_counting(self.now);
         }
-    }
-
-    /// The answer that `peer` waits for has begun: its time-out is void.
-    fn answer_begins(&mut self, peer: RadioId) {
-        if let Some(radio) = self.radios.get_mut(peer) {
-            let serial = radio.next_serial();
-            if let Some(exchange) = &mut radio.exchange {
-                exchange.serial = serial;
-            }
-        }
+        self.plan_timeout(peer, ppdu);
     }
 
     fn enter(&mut self, id: RadioId, phase: Phase) {
@@ -223,28 +215,45 @@ impl Air {
     fn await_answer(&mut self, ppdu: &Ppdu, phase: Phase, answer: Option<Ppdu>) {
         let sender = ppdu.source.radio;
         let now = self.now;
-        if let Some(radio) = self.radios.get_mut(sender) {
-            let slot = radio.slot(ppdu.channel.band());
-            let serial = radio.next_serial();
-            if let Some(exchange) = &mut radio.exchange {
-                exchange.phase = phase;
-                exchange.ended = now;
-                exchange.serial = serial;
-                let wait = answer_timeout(ppdu.channel.band(), slot, response_rate(ppdu.rate));
-                self.schedule.at(now + wait, Due::Timeout(sender, serial));
-            }
+        if let Some(radio) = self.radios.get_mut(sender)
+            && let Some(exchange) = &mut radio.exchange
+        {
+            exchange.phase = phase;
+            exchange.ended = now;
         }
-        if let Some(answer) = answer {
-            match answer.content {
-                Content::Cts(_) => self.counters.cts += 1,
-                Content::BlockAck(..) => self.counters.block_acks += 1,
-                _ => self.counters.acks += 1,
-            }
-            if let Some(radio) = self.radios.get_mut(answer.source.radio) {
-                radio.stop_counting(now);
-                radio.responding = true;
-            }
-            self.after_sifs(answer);
+        match answer {
+            Some(answer) => self.plan_answer(answer),
+            None => self.plan_timeout(sender, ppdu),
+        }
+    }
+
+    fn plan_answer(&mut self, answer: Ppdu) {
+        match answer.content {
+            Content::Cts(_) => self.counters.cts += 1,
+            Content::BlockAck(..) => self.counters.block_acks += 1,
+            _ => self.counters.acks += 1,
+        }
+        if let Some(radio) = self.radios.get_mut(answer.source.radio) {
+            radio.stop_counting(self.now);
+            radio.responding = true;
+        }
+        self.after_sifs(answer);
+    }
+
+    /// No answer will begin: the radio that waits for one gives up when it should have begun. `ppdu`
+    /// is what it sent, or the answer that was called off: both tell the answer's rate.
+    fn plan_timeout(&mut self, id: RadioId, ppdu: &Ppdu) {
+        let band = ppdu.channel.band();
+        let Some(radio) = self.radios.get_mut(id) else {
+            return;
+        };
+        let slot = radio.slot(band);
+        let serial = radio.next_serial();
+        if let Some(exchange) = &mut radio.exchange {
+            exchange.serial = serial;
+            let wait = answer_timeout(band, slot, response_rate(ppdu.rate));
+            let due = Due::Timeout(id, serial);
+            self.schedule.at(exchange.ended + wait, due);
         }
     }
 

@@ -26,6 +26,7 @@ mod counters;
 pub mod error_model;
 mod exchange;
 mod frames;
+mod horizon;
 mod infinite;
 mod medium;
 mod propagation;

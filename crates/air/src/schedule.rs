@@ -46,6 +46,13 @@ impl Schedule {
         Some((*time, *due))
     }
 
+    /// All that is planned, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (Micros, Due)> + '_ {
+        self.heap
+            .iter()
+            .map(|Reverse((time, _, _, due))| (*time, *due))
+    }
+
     pub fn pop(&mut self) {
         self.heap.pop();
     }

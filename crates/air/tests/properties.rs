@@ -133,14 +133,22 @@ impl World {
                 for radio in &self.radios {
                     self.air.tune(self.now, *radio, Some(channel));
                 }
-                while let Some(next) = self.air.step(self.now) {
-                    self.now = next;
-                }
-                self.take_events();
+                self.run_empty();
             }
         }
         let counters = self.air.counters();
         assert_eq!(counters.offered, counters.ended());
+    }
+
+    /// Comes back when told to, and never finds that something has come out before.
+    fn run_empty(&mut self) {
+        self.take_events();
+        while let Some(next) = self.air.step(self.now) {
+            self.take_events();
+            self.now = next;
+            self.last = next;
+        }
+        self.take_events();
     }
 }
 

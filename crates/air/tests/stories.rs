@@ -616,7 +616,26 @@ fn a_late_step_runs_events_at_their_own_times() {
     let (on_time, _) = run(&[]);
     let (late, lag) = run(&[100_000]);
     assert_eq!(on_time, late);
-    assert_eq!(lag, Micros(100_000 - 34));
+    let first_end = Micros(34) + airtime::frame_duration(ghz5(), M54, frame(0).frame.len());
+    assert_eq!(lag, Micros(100_000) - first_end);
+}
+
+#[test]
+fn the_medium_asks_to_be_called_at_the_ends_of_frame_and_ack_and_at_no_other_time() {
+    let (mut air, station, access_point) = pair();
+    for token in 0..3 {
+        air.transmit(Micros(0), station, frame(token));
+    }
+    let mut now = Micros(0);
+    while let Some(next) = air.step(now) {
+        now = next;
+        air.step(now);
+        let events = events(&mut air);
+        assert!(events.iter().all(|event| event.at() == now));
+        let heard = receivers(&events) == [access_point];
+        assert!(heard != (outcomes(&events).len() == 1), "{events:?}");
+    }
+    assert_eq!(air.counters().acknowledged, 3);
 }
 
 #[test]
