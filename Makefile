@@ -10,7 +10,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # so a second clone of the same sources starts at once.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airlane
 key = $(shell { rustc -V; find Cargo.toml Cargo.lock $(1) -type f | LC_ALL=C sort | xargs sha256sum; } 2>&1 | sha256sum | cut -c1-10)
-PROGRAM = $(CACHE)/program-$(call key,crates)/airlane
+PROGRAM = $(CACHE)/program-$(call key,crates bench)/airlane
 READY = $(CACHE)/ready-$(call key,xtask guest)
 
 help: ## this list
@@ -24,7 +24,7 @@ demo: bootstrap ## two VMs on one card, each in its own WPA2 network
 test: bootstrap lint ## all tests: units, stories in virtual time, guests
 	$(CARGO) xtask setup --with-tshark --kernel all $(if $(AIRLANE_UML),--uml)
 	$(CARGO) test --workspace
-	$(CARGO) test --release -p airlane --test stories -- --ignored
+	$(CARGO) test --release -p airlane-daemon --test stories -- --ignored
 	$(CARGO) test -p airlane --test extcap --test uplinks -- --ignored --test-threads=1
 	$(CARGO) run --release -p airlane -- bench all --quick
 	$(CARGO) test --release -p airlane --test guests -- --ignored --test-threads=1 --nocapture

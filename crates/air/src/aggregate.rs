@@ -11,41 +11,10 @@ use airlane_wlan::{Micros, Rate};
 
 use crate::airtime::{block_ack_nav, duration};
 use crate::queue::{Pending, Queue, Stream};
+use crate::transmission::{LARGEST, LONGEST, WINDOW};
 
 /// Bytes before each MPDU of an A-MPDU (IEEE 802.11-2020 9.7.1).
 const DELIMITER: usize = 4;
-/// Longest HT-mixed PPDU (aPPDUMaxTime, IEEE 802.11-2020 table 19-25).
-pub(crate) const LONGEST: Micros = Micros(5_484);
-/// Largest HT PSDU (aPSDUMaxLength, IEEE 802.11-2020 table 19-25).
-pub(crate) const LARGEST: usize = 65_535;
-/// Sequence numbers that a compressed bitmap covers (IEEE 802.11-2020 9.3.1.8.2).
-pub(crate) const WINDOW: u16 = 64;
-
-/// How frames under one block-ack agreement may share PPDUs. What the standard's own limits (64
-/// sequence numbers, 65,535 bytes, 5,484 µs) cut short, they cut short here too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Aggregation {
-    /// Buffer size of the agreement: how far apart sequence numbers in one A-MPDU may lie.
-    pub window: u8,
-    /// Most bytes of one A-MPDU (Maximum A-MPDU Length of the receiver's HT capabilities).
-    pub octets: usize,
-    /// Longest PPDU.
-    pub time: Micros,
-    /// Least time between the starts of two MPDUs, in nanoseconds (Minimum MPDU Start Spacing of the
-    /// receiver): shorter ones are followed by empty delimiters.
-    pub spacing_nanos: u32,
-}
-
-impl Aggregation {
-    /// As much as the standard allows.
-    pub const LARGEST: Self = Self {
-        window: WINDOW as u8,
-        octets: LARGEST,
-        time: LONGEST,
-        spacing_nanos: 0,
-    };
-}
-
 /// What a queue sends next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
@@ -202,35 +171,10 @@ fn opportunity(head: &Pending, rate: Rate) -> Micros {
     }
 }
 
-/// What a receiver has of an A-MPDU: a compressed BlockAck.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Record {
-    pub tid: u8,
-    /// Sequence number of bit 0.
-    pub start: u16,
-    pub bitmap: u64,
-}
-
-impl Record {
-    /// Notes that `sequence` has arrived.
-    pub fn note(&mut self, sequence: u16) {
-        self.bitmap |= self.bit(sequence);
-    }
-
-    pub fn has(&self, sequence: u16) -> bool {
-        self.bitmap & self.bit(sequence) != 0
-    }
-
-    fn bit(&self, sequence: u16) -> u64 {
-        let after = sequence.wrapping_sub(self.start) & 0xfff;
-        1u64.checked_shl(after.into()).unwrap_or(0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Transmission;
+    use crate::{Aggregation, Transmission};
     use airlane_wlan::frame::Header;
     use airlane_wlan::{Band, Buffer, Channel};
 
@@ -275,19 +219,5 @@ mod tests {
         // 4 us at 300 Mb/s are 150 bytes, 152 in whole words.
         assert_eq!(load(3, 60, 4_000).octets, 2 * 152 + 64);
         assert_eq!(load(3, 200, 4_000).octets, 2 * 204 + 204);
-    }
-
-    #[test]
-    fn a_record_says_what_has_arrived_across_the_end_of_the_numbers() {
-        let mut record = Record {
-            tid: 0,
-            start: 4_095,
-            bitmap: 0,
-        };
-        for sequence in [4_095, 1, 62, 63, 4_094] {
-            record.note(sequence);
-        }
-        assert_eq!(record.bitmap, 1 | 1 << 2 | 1 << 63);
-        assert!(record.has(62) && !record.has(63) && !record.has(4_094));
     }
 }

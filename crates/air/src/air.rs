@@ -198,8 +198,9 @@ impl Air {
     /// no event can come out. `None`: none can, unless something more goes in. Called late, nothing is
     /// hurried or reordered.
     pub fn step(&mut self, now: Micros) -> Option<Micros> {
-        if let Some(due) = self.horizon() {
-            let lag = now.since(due);
+        let due = self.schedule.next().is_some_and(|(time, _)| time <= now);
+        if due && let Some(expected) = self.horizon() {
+            let lag = now.since(expected);
             self.counters.lag_max = self.counters.lag_max.max(lag);
         }
         self.run_until(now);

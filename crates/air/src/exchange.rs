@@ -3,11 +3,11 @@
 
 use airlane_wlan::{AccessCategory, Band, Micros};
 
-use crate::aggregate::Record;
 use crate::airtime::{answer_timeout, response_rate, sifs, slot};
 use crate::medium::{Content, Mpdu, Past, Ppdu, PpduId};
 use crate::queue::Pending;
 use crate::radio::{Exchange, Phase, Radio};
+use crate::record::Record;
 use crate::schedule::Due;
 use crate::{Air, Outcome, Protection, RadioId};
 

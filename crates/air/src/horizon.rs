@@ -54,7 +54,10 @@ impl Air {
 impl Radio {
     fn first_end(&self) -> Option<Micros> {
         let (_, channel) = self.tuned?;
-        let heads = self.queues.iter().filter_map(|queue| queue.shortest(channel));
+        let heads = self
+            .queues
+            .iter()
+            .filter_map(|queue| queue.shortest(channel));
         Some(self.sense.access_at? + heads.min()?)
     }
 }

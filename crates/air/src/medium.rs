@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use airlane_wlan::{Buffer, Channel, Dbm, MacAddr, Micros, Rate, frame};
 use arrayvec::ArrayVec;
 
-use crate::aggregate::Record;
 use crate::queue::Stream;
 use crate::radio::MediumId;
+use crate::record::Record;
 use crate::{Position, RadioId};
 
 /// Index of a frame on the air or about to be.

@@ -8,8 +8,8 @@ use airlane_wlan::{Channel, EdcaParameters, MacAddr, Micros, Rate};
 use rand::Rng;
 use rand::rngs::SmallRng;
 
-use crate::aggregate::Record;
 use crate::airtime::{sifs, slot};
+use crate::record::Record;
 use crate::{Aggregation, Outcome, Transmission};
 
 /// A transmission and how far it has come.

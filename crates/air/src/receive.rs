@@ -3,11 +3,11 @@
 use airlane_wlan::{Channel, Dbm, MacAddr, Rate, Width, frame};
 use rand::Rng;
 
-use crate::aggregate::Record;
 use crate::error_model::success_probability;
 use crate::medium::{Mpdu, Ppdu, Source};
 use crate::propagation::{dbm, milliwatts, noise_floor_dbm};
 use crate::radio::Radio;
+use crate::record::Record;
 use crate::{Air, AirEvent, RadioId};
 
 /// Why a frame did not arrive.

@@ -3,9 +3,9 @@
 
 use airlane_wlan::{AccessCategory, Dbm, Micros};
 
-use crate::aggregate::Record;
 use crate::queue::Pending;
 use crate::radio::{Exchange, Phase};
+use crate::record::Record;
 use crate::{Air, AirEvent, Outcome, RadioId};
 
 impl Air {

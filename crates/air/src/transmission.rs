@@ -4,7 +4,7 @@ use airlane_wlan::{
     AccessCategory, Band, Buffer, Channel, Dbm, EdcaParameters, Micros, Rate, RateLadder,
 };
 
-use crate::{Aggregation, RadioId};
+use crate::RadioId;
 
 /// How the medium is reserved before a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +16,38 @@ pub enum Protection {
     RtsCts,
     /// A CTS to the sender's own address, at 11 Mb/s in 2.4 GHz.
     CtsToSelf,
+}
+
+/// Longest HT-mixed PPDU (aPPDUMaxTime, IEEE 802.11-2020 table 19-25).
+pub(crate) const LONGEST: Micros = Micros(5_484);
+/// Largest HT PSDU (aPSDUMaxLength, IEEE 802.11-2020 table 19-25).
+pub(crate) const LARGEST: usize = 65_535;
+/// Sequence numbers that a compressed bitmap covers (IEEE 802.11-2020 9.3.1.8.2).
+pub(crate) const WINDOW: u16 = 64;
+
+/// How frames under one block-ack agreement may share PPDUs. What the standard's own limits (64
+/// sequence numbers, 65,535 bytes, 5,484 µs) cut short, they cut short here too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregation {
+    /// Buffer size of the agreement: how far apart sequence numbers in one A-MPDU may lie.
+    pub window: u8,
+    /// Most bytes of one A-MPDU (Maximum A-MPDU Length of the receiver's HT capabilities).
+    pub octets: usize,
+    /// Longest PPDU.
+    pub time: Micros,
+    /// Least time between the starts of two MPDUs, in nanoseconds (Minimum MPDU Start Spacing of the
+    /// receiver): shorter ones are followed by empty delimiters.
+    pub spacing_nanos: u32,
+}
+
+impl Aggregation {
+    /// As much as the standard allows.
+    pub const LARGEST: Self = Self {
+        window: WINDOW as u8,
+        octets: LARGEST,
+        time: LONGEST,
+        spacing_nanos: 0,
+    };
 }
 
 /// One frame to send: an MPDU. Those that say so share PPDUs, which the medium forms.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use airlane::control::{Names, SOCKET, Server};
-use airlane::daemon::{Daemon, DaemonConfig, Transport, Tuning, VmCard};
 use airlane_air::{AirConfig, Position};
+use airlane_daemon::{Daemon, DaemonConfig, Transport, Tuning, VmCard};
 use airlane_iwl::Model;
 use airlane_nic::AddressPolicy;
 use airlane_wlan::{Dbm, MacAddr, Micros};

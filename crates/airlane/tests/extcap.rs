@@ -11,9 +11,9 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use airlane::control::{Names, SOCKET, Server};
-use airlane::daemon::{BuiltIn, Daemon, DaemonConfig};
 use airlane_air::{AirConfig, Position};
 use airlane_ap::gateway::Network;
+use airlane_daemon::{BuiltIn, Daemon, DaemonConfig};
 use airlane_wlan::{Band, Channel, Dbm, MacAddr, Micros};
 use tempfile::TempDir;
 

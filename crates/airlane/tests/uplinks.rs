@@ -3,23 +3,25 @@
 //! leaves the machine and nothing of it is changed.
 #![allow(dead_code, reason = "the stories' parts serve other stories, too")]
 
-#[path = "stories/access_point.rs"]
+#[path = "../../daemon/tests/stories/access_point.rs"]
 mod access_point;
-#[path = "stories/ccmp.rs"]
+#[path = "../../daemon/tests/stories/ccmp.rs"]
 mod ccmp;
-#[path = "stories/cell.rs"]
+#[path = "../../daemon/tests/stories/cell.rs"]
 mod cell;
-#[path = "stories/frames.rs"]
+#[path = "../../daemon/tests/stories/drive.rs"]
+mod drive;
+#[path = "../../daemon/tests/stories/frames.rs"]
 mod frames;
-#[path = "stories/guest.rs"]
+#[path = "../../daemon/tests/stories/guest.rs"]
 mod guest;
 #[path = "common/namespaces.rs"]
 mod namespaces;
-#[path = "stories/story.rs"]
+#[path = "../../daemon/tests/stories/story.rs"]
 mod story;
-#[path = "stories/vm.rs"]
+#[path = "../../daemon/tests/stories/vm.rs"]
 mod vm;
-#[path = "stories/world.rs"]
+#[path = "../../daemon/tests/stories/world.rs"]
 mod world;
 
 use std::net::{Ipv4Addr, UdpSocket};
@@ -28,12 +30,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use airlane::daemon::uplink::{self, Uplink, UplinkEnds, UserNetwork};
+use airlane_daemon::uplink::{self, Uplink, UplinkEnds, UserNetwork};
 use airlane_lane::ring::NoWake;
 use airlane_vmm::EventFd;
 use airlane_wlan::{MacAddr, Micros};
 
 use cell::{Cell, gateway};
+use drive::Drive;
 
 /// Set in the process that runs in the namespace.
 const INSIDE: &str = "AIRLANE_TEST_INSIDE";

@@ -13,7 +13,8 @@ use crate::config::{Config, Security};
 use crate::counters::{Counters, Drop};
 use crate::keys::Group;
 use crate::management::{BEACON_INTERVAL, Reason};
-use crate::station::{Msdu, Station, Stations};
+use crate::msdu::Msdu;
+use crate::station::{Station, Stations};
 
 /// Frames in use at a time without a new allocation.
 const BUFFERS: usize = 256;

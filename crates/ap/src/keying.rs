@@ -9,7 +9,7 @@ use crate::eapol;
 use crate::keys::{Group, Pairwise};
 use crate::management::Reason;
 use crate::msdu::Ethernet;
-use crate::station::Msdu;
+use crate::msdu::Msdu;
 
 /// User priority of key frames: network control.
 const PRIORITY: u8 = 7;

@@ -3,8 +3,8 @@
 //!
 //! An Ethernet frame here is destination, source, EtherType or length, payload; no FCS.
 
-use airlane_wlan::MacAddr;
 use airlane_wlan::frame::{CCMP_HEADER, CCMP_MIC, Header};
+use airlane_wlan::{Buffer, MacAddr};
 
 /// Destination, source, EtherType.
 pub const ETHERNET_HEADER: usize = 14;
@@ -15,6 +15,15 @@ const BRIDGE_TUNNEL: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0xf8];
 const TUNNELLED: [u16; 2] = [0x80f3, 0x8137];
 /// From here on the field is an EtherType, below it is a length (IEEE 802.3-2018 3.2.6).
 const FIRST_ETHER_TYPE: u16 = 0x0600;
+
+/// A data frame for a station, not yet encrypted.
+#[derive(Clone, Debug)]
+pub struct Msdu {
+    /// As an Ethernet frame.
+    pub ethernet: Buffer,
+    /// User priority.
+    pub priority: u8,
+}
 
 /// The three header fields of an Ethernet frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::station::Msdu;
+use crate::msdu::Msdu;
 
 /// Frames that may wait for one station.
 pub const MAX_WAITING: usize = 256;

@@ -7,9 +7,9 @@ use airlane_wlan::{AccessCategory, Band, Buffer, MacAddr, Micros, Rate, RateLadd
 use crate::access_point::{AccessPoint, OnAir, Order, Outgoing, Sent};
 use crate::counters::Drop;
 use crate::management::{self, DTIM_PERIOD, Reason};
+use crate::msdu::Msdu;
 use crate::msdu::{self, Down, Ethernet};
 use crate::power_save::{MAX_WAITING, traffic_map};
-use crate::station::Msdu;
 
 /// Frames for one station that the medium may have at a time.
 const WINDOW: usize = 32;

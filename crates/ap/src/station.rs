@@ -1,6 +1,6 @@
 //! One station as its access point knows it: how far it has joined, its keys, what waits for it.
 
-use airlane_wlan::{Buffer, MacAddr, Micros};
+use airlane_wlan::{MacAddr, Micros};
 use arrayvec::ArrayVec;
 
 use crate::authenticator::Authenticator;
@@ -20,15 +20,6 @@ pub enum State {
     Associated,
     /// Sends and receives data.
     Authorized,
-}
-
-/// A data frame for a station, not yet encrypted.
-#[derive(Clone, Debug)]
-pub struct Msdu {
-    /// As an Ethernet frame.
-    pub ethernet: Buffer,
-    /// User priority.
-    pub priority: u8,
 }
 
 /// A station.

@@ -22,6 +22,11 @@ impl Micros {
     pub const fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
+
+    /// The earlier of two times to come back, where there are any.
+    pub fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        one.into_iter().chain(other).min()
+    }
 }
 
 impl Add for Micros {

@@ -11,9 +11,9 @@ use airlane_air::Outcome;
 use airlane_lane::VmId;
 use airlane_wlan::{Channel, Micros, Mode, PowerSave};
 
+use crate::homes::same;
 use crate::medium::Medium;
-use crate::nic::{Nic, earlier};
-use crate::schedule::same;
+use crate::nic::Nic;
 use crate::vmac::Vmac;
 
 /// How long before its time the radio is on for a beacon.
@@ -118,7 +118,7 @@ impl Nic {
             return joining.by_ref().flatten().min();
         }
         let idle = self.let_stations_sleep(now, air);
-        earlier(idle, self.let_radio_sleep(now, air))
+        Micros::earlier(idle, self.let_radio_sleep(now, air))
     }
 
     /// True when nobody needs the radio all the time.
@@ -166,7 +166,7 @@ impl Nic {
                     self.doze.told = true;
                     self.tell(now, vm, true, air);
                 }
-                Some(at) => next = earlier(next, Some(at)),
+                Some(at) => next = Micros::earlier(next, Some(at)),
                 None => {}
             }
         }

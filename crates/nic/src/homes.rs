@@ -11,7 +11,6 @@ use airlane_wlan::{Channel, Micros};
 use arrayvec::ArrayVec;
 
 use crate::beacons::Due;
-use crate::schedule::same;
 
 /// In which every home that competes has its slice: the bound on how long one waits. More homes make it longer,
 /// since a short slice is mostly leaving and arriving.
@@ -318,6 +317,11 @@ fn own_comes_first(here: &Home, at: Micros, other: Due) -> bool {
 
 pub(crate) fn find(homes: &Homes, here: Option<Channel>) -> Option<&Home> {
     homes.iter().find(|home| same(here, home.channel))
+}
+
+/// True when two channels share their primary 20 MHz.
+pub(crate) fn same(here: Option<Channel>, channel: Channel) -> bool {
+    here.map(Channel::primary) == Some(channel.primary())
 }
 
 fn others<'a>(homes: &'a Homes, here: &Home) -> impl Iterator<Item = &'a Home> {

@@ -14,13 +14,13 @@ use crate::counters::{Counters, DropReason, VmCounters};
 use crate::doze::Doze;
 use crate::dwrr::{Dwrr, MAX_WEIGHT};
 use crate::flights::{Cargo, Flights};
-use crate::homes::find;
+use crate::homes::{find, same};
 use crate::identity::{AddressPolicy, Assignments};
 use crate::keys::KeyTable;
 use crate::medium::Medium;
 use crate::receive::Heard;
 use crate::scan::Sweep;
-use crate::schedule::{Schedule, Step, Wishes, same};
+use crate::schedule::{Schedule, Step, Wishes};
 use crate::transmit::Ended;
 use crate::vmac::{Stage, Vmac};
 
@@ -260,7 +260,7 @@ impl Nic {
             None => self.follow_schedule(now, timer, air),
         };
         self.feed(now, air);
-        earlier(wait, earlier(timer, rest))
+        Micros::earlier(wait, Micros::earlier(timer, rest))
     }
 
     /// Runs the schedule. It, and the timers, look at every vMAC: where all are at one home and nobody scans or
@@ -281,7 +281,7 @@ impl Nic {
                     moved = true;
                 }
                 Step::Wait(until) => {
-                    let wait = earlier(until, recheck);
+                    let wait = Micros::earlier(until, recheck);
                     // A timer that was read before a move says nothing about the time after it.
                     if wait.is_none() && !moved && self.is_calm(&wishes) {
                         self.calm = Some(Calm { until: timer });
@@ -480,12 +480,5 @@ impl Nic {
         let addresses: Vec<MacAddr> = self.addresses.keys().copied().collect();
         air.set_addresses(self.radio, &addresses);
         air.set_promiscuous(self.radio, self.promiscuous > 0);
-    }
-}
-
-pub(crate) fn earlier(a: Option<Micros>, b: Option<Micros>) -> Option<Micros> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }

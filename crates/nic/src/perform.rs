@@ -5,11 +5,11 @@ use airlane_lane::VmId;
 use airlane_wlan::{AccessCategory, Buffer, Channel, Event, MacAddr, Micros, Rate, RateLadder};
 
 use crate::flights::Cargo;
-use crate::homes::{Home, Homes};
+use crate::homes::{Home, Homes, same};
 use crate::medium::Medium;
-use crate::nic::{Nic, earlier};
+use crate::nic::Nic;
 use crate::prepare::lowest;
-use crate::schedule::{Act, Stop, Wishes, same};
+use crate::schedule::{Act, Stop, Wishes};
 use crate::vmac::Vmac;
 
 /// Attempts beyond the first for a null frame.
@@ -32,7 +32,10 @@ impl Nic {
         let joining = joining.min();
         // A stop that has begun is finished; only the next one waits.
         if self.sweep.waits(now, joining) && self.schedule.scanning() != Some(stop) {
-            return (wishes, earlier(joining, self.sweep.patience_until()));
+            return (
+                wishes,
+                Micros::earlier(joining, self.sweep.patience_until()),
+            );
         }
         wishes.scan = Some(stop);
         let at_home = |home: &&mut Home| same(Some(home.channel), stop.channel);
@@ -168,8 +171,8 @@ impl Nic {
         let mut next = None;
         for vm in VmId::all() {
             if self.vmac(vm).is_some() {
-                next = earlier(next, self.watch_switch(now, vm));
-                next = earlier(next, self.watch_beacons(now, vm));
+                next = Micros::earlier(next, self.watch_switch(now, vm));
+                next = Micros::earlier(next, self.watch_beacons(now, vm));
             }
         }
         next

@@ -13,9 +13,9 @@ use airlane_wlan::{
 };
 
 use crate::beacons::BeaconFacts;
+use crate::homes::same;
 use crate::keys::KeyKind;
 use crate::nic::Nic;
-use crate::schedule::same;
 use crate::vmac::Vmac;
 use airlane_ccmp::{Ccmp, CcmpError, key_id};
 

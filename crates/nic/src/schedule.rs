@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use airlane_wlan::{Channel, Micros};
 
-use crate::homes::{Accounts, Homes, find};
+use crate::homes::{Accounts, Homes, find, same};
 
 /// Least time at home between two stops of a scan.
 const HOME: Micros = Micros::from_millis(60);
@@ -385,9 +385,4 @@ impl Schedule {
         let next = homes.get(next)?.channel;
         (!same(self.here, next)).then_some(next)
     }
-}
-
-/// True when two channels share their primary 20 MHz.
-pub(crate) fn same(here: Option<Channel>, channel: Channel) -> bool {
-    here.map(Channel::primary) == Some(channel.primary())
 }

@@ -13,10 +13,10 @@ use airlane_wlan::{AccessCategory, Event, Micros, Tag, Transmit, TxReport, TxSta
 
 use crate::counters::DropReason;
 use crate::flights::Cargo;
+use crate::homes::same;
 use crate::medium::Medium;
 use crate::nic::Nic;
 use crate::prepare::{Prepared, Shield, nominal_rate, prepare, report, status};
-use crate::schedule::same;
 use crate::vmac::{Flush, Outstanding, Pending, Stage, Vmac, Work, in_mask};
 
 /// How a transmission ended.

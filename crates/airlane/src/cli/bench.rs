@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use airlane_bench::{Bench, Effort, Measure, Which};
 use anyhow::Context;
 
-use crate::bench::{self, Effort, Which};
+use crate::cost::Guests;
 
 /// What is shown under the options.
 pub const EXAMPLES: &str = "\
@@ -50,21 +51,40 @@ pub fn bench(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(pairs) = arguments.pairs {
         effort.pairs = pairs.into();
     }
-    let guests = arguments.which == Which::All && !arguments.quick && !arguments.no_guests;
     if let Some(folder) = arguments.report.as_deref().and_then(Path::parent) {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
-    let findings = bench::measure(arguments.which, effort, guests)?;
+    let mut guests = guests(arguments)?;
+    let mut measured = guests
+        .as_mut()
+        .map(|guests| |bench: &mut Bench| guests.measure(bench));
+    let guests = measured.as_mut().map(|measure| measure as Measure<'_>);
+    let findings = airlane_bench::measure(arguments.which, effort, guests)?;
     if let Some(path) = &arguments.report {
-        std::fs::write(path, bench::page(&findings)?)
+        std::fs::write(path, airlane_bench::page(&findings)?)
             .with_context(|| format!("cannot write the report {}", path.display()))?;
     }
     match arguments.json {
         true => say(&serde_json::to_string_pretty(&findings)?)?,
-        false => say(&bench::text(&findings))?,
+        false => say(&airlane_bench::text(&findings))?,
     }
     Ok(())
+}
+
+/// Those that are wanted and there.
+fn guests(arguments: &Arguments) -> anyhow::Result<Option<Guests>> {
+    let only = arguments.which == Which::Guests;
+    let also = arguments.which == Which::All && !arguments.quick && !arguments.no_guests;
+    if !only && !also {
+        return Ok(None);
+    }
+    let found = Guests::new(&Guests::usual())?;
+    anyhow::ensure!(
+        found.is_some() || also,
+        "no real guests here: the set-up or scenarios/two-networks.toml is missing (airlane doctor)"
+    );
+    Ok(found)
 }
 
 fn say(text: &str) -> anyhow::Result<()> {

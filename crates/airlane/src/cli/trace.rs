@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 
 use crate::control::client::{Run, choose};
 use crate::control::{Request, TraceLine};
-use crate::trace::{Figures, Gathering, Scale, create};
+use airlane_trace::{Figures, Gathering, Scale, create};
 
 /// How long frames are watched when nothing else is asked for.
 const USUAL: Duration = Duration::from_secs(10);

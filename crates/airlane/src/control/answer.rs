@@ -6,8 +6,8 @@ use std::time::Duration;
 use airlane_wlan::{Channel, MacAddr, Micros, Rate, TxStatus};
 use serde::{Deserialize, Serialize};
 
-use crate::daemon::journal::{Notice, What};
-use crate::daemon::{DaemonStatus, RadioStatus, VmacStatus};
+use airlane_daemon::journal::{Notice, What};
+use airlane_daemon::{DaemonStatus, RadioStatus, VmacStatus};
 
 /// Names of what the daemon knows by number and address.
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::{Head, Names, Request, Telling, TraceLine};
-use crate::daemon::Handle;
+use airlane_daemon::Handle;
 
 /// Clients at a time.
 const CLIENTS: usize = 16;

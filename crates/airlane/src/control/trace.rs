@@ -6,7 +6,7 @@ use airlane_lane::VmId;
 use airlane_lane::stamp::{FrameId, Point};
 use serde::{Deserialize, Serialize};
 
-use crate::trace::{Assembler, Chunk, Journey};
+use airlane_trace::{Assembler, Chunk, Journey};
 
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]

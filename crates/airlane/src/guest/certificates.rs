@@ -4,7 +4,7 @@
 //!
 //! Each is valid from 2000 to 2049, so whatever a guest's clock says fits.
 
-use super::config::File;
+use super::overlay::File;
 use super::security::FOLDER;
 use crate::scenario::{Eap, EapMethod, Scenario, Security};
 use anyhow::{Context, Result};

@@ -2,13 +2,11 @@
 //! `wpa_supplicant.conf` for the programs. What may stand in them was checked with the scenario.
 
 use super::certificates::Certificates;
+use super::overlay::File;
 use super::security::{self, FOLDER};
 use crate::scenario::{ACCESS_POINT_VM, AccessPoint, ApKind, Scenario, Security, Vm};
 use airlane_wlan::{Band, Channel, Width};
 use anyhow::Result;
-
-/// A file of an overlay: its path without the leading slash, and its content.
-pub type File = (String, Vec<u8>);
 
 /// The files of a VM that joins a network.
 pub fn station(

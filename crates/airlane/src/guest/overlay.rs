@@ -1,12 +1,14 @@
 //! A guest's initial file system: the base image, the kernel's modules and the VM's own files, three
 //! cpio archives one behind the other (Linux Documentation/driver-api/early-userspace/buffer-format.rst).
 
-use super::config::File;
 use anyhow::{Context, Result};
 use cpio::newc::{Builder, trailer};
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
 use std::path::Path;
+
+/// A file of an overlay: its path without the leading slash, and its content.
+pub type File = (String, Vec<u8>);
 
 /// Directory, and regular file that all may read (`man 7 inode`).
 const DIRECTORY: u32 = 0o040_755;

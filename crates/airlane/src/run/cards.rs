@@ -4,18 +4,20 @@
 use super::report::Counters;
 use crate::control::by_channel;
 use crate::control::{Names, SOCKET, Server};
-use crate::daemon::journal::Notice;
-use crate::daemon::uplink::{self, UserNetwork};
-use crate::daemon::{BuiltIn, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport, VmCard};
 use crate::guest::state::View;
 use crate::scenario::{self, ACCESS_POINT_VM, AccessPoint, ApKind, Scenario, Uplink, Vmm};
 use crate::setup::Setup;
-use crate::trace::{Figures, TraceFile};
 use airlane_air::{AirConfig, PathLoss, Position};
 use airlane_ap::Config;
 use airlane_ap::gateway::Network;
+use airlane_daemon::journal::Notice;
+use airlane_daemon::uplink::{self, UserNetwork};
+use airlane_daemon::{
+    BuiltIn, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport, VmCard,
+};
 use airlane_iwl::{Model, microcode};
 use airlane_nic::AddressPolicy;
+use airlane_trace::{Figures, TraceFile};
 use airlane_wlan::{Dbm, MacAddr, Micros};
 use anyhow::{Context, Result};
 use std::net::Ipv4Addr;

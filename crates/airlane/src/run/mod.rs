@@ -24,7 +24,7 @@ use crate::guest::qemu::{self, Device};
 use crate::guest::{config, state::View};
 use crate::scenario::{ACCESS_POINT_VM, Eap, EapMethod, Scenario, Vm, Vmm};
 use crate::setup::Setup;
-use crate::trace::Figures;
+use airlane_trace::Figures;
 use anyhow::{Context, Result, bail};
 use cards::Cards;
 use checks::Findings;

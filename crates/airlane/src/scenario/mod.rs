@@ -18,7 +18,7 @@ mod validate;
 mod vmm;
 mod width;
 
-use crate::daemon::Tuning;
+use airlane_daemon::Tuning;
 use airlane_iwl::Model;
 use airlane_wlan::{Channel, MacAddr, Width};
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use super::{
     ACCESS_POINT_VM, AccessPoint, Air, Card, MAX_ACCESS_POINTS, Position, RunSettings, Scenario,
     Vm, address, checks, fields, kind, network, raw, security, vmm, width,
 };
-use crate::daemon::{DataPath, Tuning};
+use airlane_daemon::{DataPath, Tuning};
 use airlane_dma::Translation;
 use airlane_iwl::Model;
 use airlane_lane::{Coalescing, MAX_VMS, Polling};

@@ -89,6 +89,23 @@ fn interval(interval: &Value) -> Option<(f64, f64)> {
     ))
 }
 
+/// What iperf3 prints of a transfer with these rates, in Mb/s, one for each second.
+#[cfg(test)]
+pub fn report(rates: &[f64]) -> String {
+    let interval = |(index, mbps): (usize, &f64)| {
+        format!(
+            r#"{{"sum": {{"end": {}.0, "bits_per_second": {}}}}}"#,
+            index + 1,
+            mbps * 1e6
+        )
+    };
+    let intervals: Vec<String> = rates.iter().enumerate().map(interval).collect();
+    format!(
+        r#"{{"intervals": [{}], "end": {{"sum_received": {{"bits_per_second": 1}}}}}}"#,
+        intervals.join(",")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -148,22 +148,8 @@ fn after_the_end(output: &str, killed_after: f64) -> (bool, String) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::iperf::report;
     use super::*;
-
-    fn report(rates: &[f64]) -> String {
-        let interval = |(index, mbps): (usize, &f64)| {
-            format!(
-                r#"{{"sum": {{"end": {}.0, "bits_per_second": {}}}}}"#,
-                index + 1,
-                mbps * 1e6
-            )
-        };
-        let intervals: Vec<String> = rates.iter().enumerate().map(interval).collect();
-        format!(
-            r#"{{"intervals": [{}], "end": {{"sum_received": {{"bits_per_second": 1}}}}}}"#,
-            intervals.join(",")
-        )
-    }
 
     #[test]
     fn a_transfer_goes_on_when_data_flows_after_the_end_of_the_other() {

@@ -5,11 +5,11 @@
 use super::echo::{self, Stream};
 use super::place::{self, Place, places};
 use super::{Findings, ping};
-use crate::daemon::journal::What;
 use crate::guest::state::State;
 use crate::run::session::Session;
 use crate::run::stop::Stop;
 use crate::scenario::{Check, CheckKind};
+use airlane_daemon::journal::What;
 use std::time::{Duration, Instant};
 
 /// How long a VM may take to notice that its access point is gone.

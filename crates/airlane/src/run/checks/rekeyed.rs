@@ -143,6 +143,7 @@ fn outcome(keys: Keys, in_card: bool, output: &str) -> (bool, String) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::iperf::report;
     use super::*;
 
     const BOTH: Keys = Keys {
@@ -152,21 +153,6 @@ mod tests {
         },
         set: 3,
     };
-
-    fn report(rates: &[f64]) -> String {
-        let interval = |(index, mbps): (usize, &f64)| {
-            format!(
-                r#"{{"sum": {{"end": {}.0, "bits_per_second": {}}}}}"#,
-                index + 1,
-                mbps * 1e6
-            )
-        };
-        let intervals: Vec<String> = rates.iter().enumerate().map(interval).collect();
-        let intervals = intervals.join(",");
-        format!(
-            r#"{{"intervals": [{intervals}], "end": {{"sum_received": {{"bits_per_second": 1}}}}}}"#
-        )
-    }
 
     #[test]
     fn both_keys_must_be_replaced() {

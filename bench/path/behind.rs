@@ -1,0 +1,174 @@
+//! What stands behind the lanes: the daemon's own [`Radio`], which is what the totals are of, or the
+//! same parts one by one, so that each stage can be watched.
+
+use airlane_air::{Air, AirConfig, AirMode, Position, RadioConfig, RadioId, Transmission};
+use airlane_daemon::AccessPoints;
+use airlane_daemon::radio::Radio;
+use airlane_host::Host;
+use airlane_lane::VmId;
+use airlane_nic::{Medium, Nic};
+use airlane_wlan::{AccessCategory, Channel, Dbm, Event, MacAddr, Micros, Request};
+
+use crate::probe::{Probe, Stage};
+
+/// Host driver, NIC and a medium without airtime, somehow.
+pub trait Behind: Send + 'static {
+    /// One card, nobody else.
+    fn new() -> Self;
+    /// The medium, to put an access point there.
+    fn air(&mut self) -> &mut Air;
+    /// A VM asks for something.
+    fn request(&mut self, now: Micros, vm: VmId, request: Request, probe: &impl Probe);
+    /// An access point sends.
+    fn inject(&mut self, now: Micros, from: RadioId, sent: Transmission, probe: &impl Probe);
+    /// Runs everything that is due.
+    fn step(&mut self, now: Micros, probe: &impl Probe);
+    /// The next event for a VM.
+    fn next_for_vm(&mut self, probe: &impl Probe) -> Option<(VmId, Event)>;
+}
+
+fn config() -> AirConfig {
+    AirConfig {
+        mode: AirMode::Infinite,
+        ..AirConfig::default()
+    }
+}
+
+/// A radio at the origin.
+pub fn radio(name: &str) -> RadioConfig {
+    RadioConfig {
+        name: name.to_owned(),
+        position: Position::default(),
+        tx_power: Dbm(20.0),
+    }
+}
+
+impl Behind for Radio {
+    fn new() -> Self {
+        Radio::new(config(), radio("card"), AccessPoints::new(Vec::new()))
+    }
+
+    fn air(&mut self) -> &mut Air {
+        self.air_mut()
+    }
+
+    fn request(&mut self, now: Micros, vm: VmId, request: Request, _: &impl Probe) {
+        Radio::request(self, now, vm, request);
+    }
+
+    fn inject(&mut self, now: Micros, from: RadioId, sent: Transmission, _: &impl Probe) {
+        self.air_mut().transmit(now, from, sent);
+    }
+
+    fn step(&mut self, now: Micros, _: &impl Probe) {
+        Radio::step(self, now);
+    }
+
+    fn next_for_vm(&mut self, _: &impl Probe) -> Option<(VmId, Event)> {
+        Radio::next_for_vm(self)
+    }
+}
+
+/// The parts of a [`Radio`], each call to one of them a stage.
+pub struct Parts {
+    air: Air,
+    host: Host,
+    nic: Nic,
+    card: RadioId,
+}
+
+impl Behind for Parts {
+    fn new() -> Self {
+        let mut air = Air::new(config());
+        let card = air.add_radio(radio("card"));
+        Self {
+            air,
+            host: Host::default(),
+            nic: Nic::new(card),
+            card,
+        }
+    }
+
+    fn air(&mut self) -> &mut Air {
+        &mut self.air
+    }
+
+    fn request(&mut self, now: Micros, vm: VmId, request: Request, probe: &impl Probe) {
+        probe.stage(Stage::Host, || self.host.request(now, vm, request));
+    }
+
+    fn inject(&mut self, now: Micros, from: RadioId, sent: Transmission, probe: &impl Probe) {
+        probe.stage(Stage::Air, || self.air.transmit(now, from, sent));
+    }
+
+    fn step(&mut self, now: Micros, probe: &impl Probe) {
+        while self.turn(now, probe) {}
+    }
+
+    fn next_for_vm(&mut self, probe: &impl Probe) -> Option<(VmId, Event)> {
+        probe.stage(Stage::Host, || self.host.next_for_vm())
+    }
+}
+
+impl Parts {
+    /// One turn of [`Radio::step`]; true when anything has moved.
+    fn turn(&mut self, now: Micros, probe: &impl Probe) -> bool {
+        let Self { air, host, nic, .. } = self;
+        let mut moved = false;
+        probe.stage(Stage::Host, || host.step(now));
+        while let Some((vm, request)) = probe.stage(Stage::Host, || host.next_for_nic()) {
+            let mut air = Watched { air, probe };
+            probe.stage(Stage::Nic, || nic.request(now, vm, request, &mut air));
+            moved = true;
+        }
+        probe.stage(Stage::Nic, || nic.step(now, &mut Watched { air, probe }));
+        probe.stage(Stage::Air, || air.step(now));
+        moved |= self.hand_out_air_events(now, probe);
+        while let Some((vm, event)) = probe.stage(Stage::Nic, || self.nic.next_event()) {
+            probe.stage(Stage::Host, || self.host.event(now, vm, event));
+            moved = true;
+        }
+        moved
+    }
+
+    fn hand_out_air_events(&mut self, now: Micros, probe: &impl Probe) -> bool {
+        let Self { air, nic, card, .. } = self;
+        let mut any = false;
+        while let Some(event) = probe.stage(Stage::Air, || air.next_event()) {
+            any = true;
+            if event.radio() == *card {
+                let mut air = Watched { air, probe };
+                probe.stage(Stage::Nic, || nic.air_event(now, event, &mut air));
+            }
+        }
+        any
+    }
+}
+
+/// A medium each call to which is a stage of its own.
+struct Watched<'a, P> {
+    air: &'a mut Air,
+    probe: &'a P,
+}
+
+impl<P: Probe> Medium for Watched<'_, P> {
+    fn tune(&mut self, now: Micros, radio: RadioId, channel: Option<Channel>) {
+        self.air.tune(now, radio, channel);
+    }
+    fn set_addresses(&mut self, radio: RadioId, addresses: &[MacAddr]) {
+        self.air.set_addresses(radio, addresses);
+    }
+    fn set_promiscuous(&mut self, radio: RadioId, on: bool) {
+        self.air.set_promiscuous(radio, on);
+    }
+    fn transmit(&mut self, now: Micros, radio: RadioId, transmission: Transmission) {
+        let Self { air, probe } = self;
+        probe.stage(Stage::Air, || air.transmit(now, radio, transmission));
+    }
+    fn queued(&self, radio: RadioId, category: AccessCategory) -> usize {
+        self.air.queued(radio, category)
+    }
+    fn cancel(&mut self, now: Micros, radio: RadioId, which: &dyn Fn(u64) -> bool) {
+        self.air.cancel(now, radio, which);
+    }
+}

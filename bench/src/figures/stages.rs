@@ -1,0 +1,176 @@
+//! Figure 6 and table 1: what each stage of a frame's way takes, from the daemon's own stamps.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use crate::configuration::Configuration;
+use crate::finding::{Bar, Figure, Goal, Panel, Unit};
+use crate::load::{Doorbell, Load, Rig, Setting, UDP};
+use crate::pairs::Bench;
+use crate::stats::Spread;
+use airlane_trace::{Assembler, Breakdown, Row, Summary, TRANSMIT, Traces};
+
+const PATHS: [Configuration; 2] = [Configuration::Virtual, Configuration::Default];
+/// Slow enough that each frame goes its way alone.
+const EVERY: Duration = Duration::from_millis(1);
+/// In the paper: from the guest's write to the card's queue, and address translation in it.
+const PAPER: f64 = 60_000.0;
+const PAPER_TRANSLATION: f64 = 30_000.0;
+
+/// Medians of each turn, by stage, in the order of the way.
+#[derive(Default)]
+struct Stages {
+    order: Vec<&'static str>,
+    ticks: BTreeMap<&'static str, Vec<f64>>,
+}
+
+impl Stages {
+    fn add(&mut self, row: &Row) {
+        if !self.order.contains(&row.stage) {
+            self.order.push(row.stage);
+        }
+        let [_, median, _] = row.ticks;
+        self.ticks.entry(row.stage).or_default().push(median as f64);
+    }
+
+    fn add_all(&mut self, summary: &Summary) {
+        let stages = summary.stages.iter().filter(|row| row.stage != "total");
+        stages.for_each(|row| self.add(row));
+        let sums = [&summary.to_the_air, &summary.to_the_air_beyond];
+        sums.into_iter().flatten().for_each(|row| self.add(row));
+    }
+
+    fn of(&self, stage: &str) -> Vec<f64> {
+        self.ticks.get(stage).cloned().unwrap_or_default()
+    }
+
+    /// Of the way to the air, with its sums; or of the way back.
+    fn bars(&self, outward: bool) -> Vec<Bar> {
+        let bar = |stage: &&'static str| {
+            let bar = Bar::new(*stage, self.of(stage));
+            match *stage {
+                "translate" => bar.beside(PAPER_TRANSLATION),
+                TO_THE_AIR => bar.beside(PAPER),
+                _ => bar,
+            }
+        };
+        let chosen = self
+            .order
+            .iter()
+            .filter(|stage| is_outward(stage) == outward);
+        // Waiting for the medium is not work, and would hide all others.
+        chosen
+            .filter(|stage| !WAITS.contains(stage))
+            .map(bar)
+            .collect()
+    }
+}
+
+const WAITS: [&str; 3] = ["queue", "air", "report"];
+
+/// Sums are of the way to the air.
+fn is_outward(stage: &str) -> bool {
+    let found = TRANSMIT.iter().find(|known| known.name == stage);
+    found.is_none_or(|found| found.outward)
+}
+
+/// The row of the whole way to the air.
+const TO_THE_AIR: &str = "to the air, without waiting";
+
+/// Measures the figure.
+pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
+    let mut rigs = bench.rigs(PATHS.map(Setting::alone))?;
+    let mut panels = Vec::new();
+    let mut goals = Vec::new();
+    for (title, load) in loads() {
+        let mut stages = PATHS.map(|_| Stages::default());
+        for round in 0..bench.effort.pairs {
+            for (rig, stages) in rigs.iter_mut().zip(&mut stages) {
+                bench.say("stages", rig, round);
+                if let Some(summary) = traced(rig, &load, bench.effort.span)? {
+                    stages.add_all(&summary);
+                }
+            }
+        }
+        for (outward, way) in [(true, "to the air"), (false, "and back")] {
+            panels.extend(PATHS.into_iter().zip(&stages).map(|(path, stages)| Panel {
+                title: format!("{title}: {}, {way}", path.name()),
+                unit: "ticks",
+                bars: stages.bars(outward),
+            }));
+        }
+        goals = goal(&stages).into_iter().collect();
+    }
+    Ok((figure(panels), goals))
+}
+
+/// Each frame alone, then as many as the air takes; goals are of the last.
+fn loads() -> [(&'static str, Load); 2] {
+    let alone = Load::Paced {
+        payload: UDP,
+        every: EVERY,
+    };
+    let full = Load::Up {
+        payload: UDP,
+        depth: 64,
+        doorbell: Doorbell::PerFrame,
+    };
+    [("a frame in a millisecond", alone), ("full rate", full)]
+}
+
+/// One turn with the daemon's stamps on.
+fn traced(rig: &mut Rig, load: &Load, span: Duration) -> anyhow::Result<Option<Summary>> {
+    let traces = rig.trace()?.context("this path has no stamps")?;
+    // A listener is offered two seconds at most before records are lost.
+    rig.measure(load, span.min(Duration::from_millis(1_500)))?;
+    Ok(summary(&traces))
+}
+
+/// Of all frames that were sent.
+fn summary(traces: &Traces) -> Option<Summary> {
+    let mut assembler = Assembler::default();
+    let mut breakdown = Breakdown::default();
+    while let Ok(chunk) = traces.next(Duration::from_millis(1)) {
+        chunk
+            .records
+            .iter()
+            .for_each(|record| assembler.take(record));
+        assembler.done().for_each(|journey| breakdown.add(&journey));
+    }
+    let summaries = breakdown.summaries(traces.scale, |vm| vm.to_string());
+    let mut all = summaries.into_iter().filter(|one| one.vm.is_none());
+    all.find(|one| one.way == "transmit")
+}
+
+fn goal(stages: &[Stages; 2]) -> Option<Goal> {
+    let [_, default] = stages;
+    let (translate, all) = (default.of("translate"), default.of(TO_THE_AIR));
+    (!translate.is_empty()).then(|| Goal {
+        what: "share of translation in it",
+        paper: "~50 %",
+        reach: 0.02,
+        strive: 0.005,
+        more_is_better: false,
+        unit: Unit::Share,
+        measured: Some(Spread::of_ratios(&translate, &all)),
+        how: "airlane bench stages: translate over the whole way to the air, default at full rate"
+            .to_owned(),
+    })
+}
+
+fn figure(panels: Vec<Panel>) -> Figure {
+    Figure {
+        name: "stages",
+        title: "The way of a frame, stage by stage",
+        paper: "figure 6: 60,000 cycles from the guest's write to the card's queue, half of it address translation",
+        panels,
+        notes: vec![
+            "With a frame in a millisecond each goes alone, and \"ring\" is the wake-up of a sleeping thread. Waiting for \
+             the medium is left out. \"ring back\" has in it for how long a report is held so that one interrupt \
+             serves many. airlane trace shows the same of any run."
+                .to_owned(),
+        ],
+    }
+}

@@ -1,0 +1,395 @@
+//! Tests: a lane and the radio in one thread, the driver's half before them, and every frame traced.
+
+use std::sync::Arc;
+
+use airlane_air::{AirConfig, AirMode, Position, RadioConfig, RadioId, Transmission};
+use airlane_dma::{Backing, Memory, Translation};
+use airlane_iwl::driver::{Card, Driver, MEMORY, Station, TxOptions};
+use airlane_iwl::{Identity, Model};
+use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
+use airlane_lane::{Polling, VmId};
+use airlane_vmm::PciDevice;
+use airlane_wlan::{Band, Buffer, Channel, Dbm, Event, MacAddr, Micros, OfdmRate, Rate, Request};
+use serde_json::Value;
+
+use super::access_points::AccessPoints;
+use super::card_port::{CardPort, LaneReport};
+use super::clock::Clock;
+use super::looker::Looker;
+use super::radio::Radio;
+use airlane_trace::{Assembler, Breakdown, Chrome, Collector, Journey, Scale, Stage, Way};
+
+const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
+const AP: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
+const KEY: [u8; 16] = [7; 16];
+/// Best effort.
+const QUEUE: u8 = 2;
+const SCALE: Scale = Scale {
+    ticks_per_us: 2_500.0,
+};
+
+fn channel() -> Channel {
+    Channel::new(Band::Ghz5, 36).unwrap()
+}
+
+fn radio(name: &str) -> RadioConfig {
+    RadioConfig {
+        name: name.to_owned(),
+        position: Position::default(),
+        tx_power: Dbm(20.0),
+    }
+}
+
+/// Both ends of the rings, and what is behind them.
+struct Lane {
+    port: CardPort,
+    requests: Receiver<Request>,
+    events: Sender<Event>,
+    radio: Radio,
+    access_point: RadioId,
+    now: Micros,
+}
+
+impl Card for Lane {
+    fn read(&mut self, offset: u64, bytes: &mut [u8]) {
+        self.port.messages_read();
+        self.port.bar_read(0, offset, bytes);
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        self.port.messages_read();
+        self.port.bar_write(0, offset, bytes);
+    }
+
+    fn memory(&mut self) -> &mut Memory {
+        self.port.memory()
+    }
+
+    fn take_interrupt(&mut self) -> bool {
+        self.port.take_msi()
+    }
+
+    /// One turn of each thread.
+    fn work(&mut self) -> bool {
+        let mut moved = false;
+        self.port.poll();
+        while let Some(request) = self.requests.pop() {
+            let vm = VmId::new(0).unwrap();
+            self.radio.request(self.now, vm, request);
+            moved = true;
+        }
+        self.radio.step(self.now);
+        while let Some((_, event)) = self.radio.next_for_vm() {
+            assert!(self.events.push(event).is_ok(), "the ring has room");
+            moved = true;
+        }
+        self.now += Micros(500);
+        self.port.poll();
+        moved
+    }
+}
+
+/// An associated station with a key, and the trace of its threads.
+fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
+    let (collector, mut recorders) = Collector::new(1);
+    let air = AirConfig {
+        mode: AirMode::Infinite,
+        ..AirConfig::default()
+    };
+    let mut behind = Radio::new(air, radio("card"), AccessPoints::new(Vec::new()));
+    *behind.stamps() = recorders.radio;
+    let access_point = behind.air_mut().add_radio(radio("access point"));
+    let air = behind.air_mut();
+    air.tune(Micros(0), access_point, Some(channel()));
+    air.set_addresses(access_point, &[AP]);
+    let (to_radio, requests) = ring(1_024, Arc::new(NoWake));
+    let (events, from_radio) = ring(1_024, Arc::new(NoWake));
+    let model = Model::Wifi5300;
+    let identity = Identity {
+        model,
+        address: OWN,
+    };
+    let stamps = recorders.lanes.remove(0);
+    let memory = Memory::translated(translation, VmId::new(0).unwrap(), "it");
+    let mut port = CardPort::new(
+        identity,
+        memory,
+        to_radio,
+        from_radio,
+        LaneReport::default(),
+        stamps,
+        Looker::new(Clock::start(), Polling::default()),
+    );
+    port.memory()
+        .map(0, MEMORY, Backing::Anonymous, true)
+        .unwrap();
+    let mut driver = Driver::of(
+        Lane {
+            port,
+            requests,
+            events,
+            radio: behind,
+            access_point,
+            now: Micros(0),
+        },
+        model,
+    );
+    associate(&mut driver);
+    (driver, collector)
+}
+
+fn associate(driver: &mut Driver<Lane>) {
+    driver.power_on();
+    let mut station = Station {
+        address: OWN,
+        bssid: AP,
+        channel: channel(),
+        association_id: None,
+    };
+    driver.configure(&station);
+    driver.add_station(0, AP);
+    driver.link_quality(0, &[0x4003; 16]);
+    station.association_id = Some(1);
+    driver.configure(&station);
+    assert_eq!(driver.set_key(0, 0, None, KEY), 1, "the key is installed");
+}
+
+/// QoS data; with a CCMP header where the card is to encrypt it.
+fn data(control: u8, addresses: [MacAddr; 3]) -> Vec<u8> {
+    let mut frame = vec![0x88, control, 0, 0];
+    frame.extend(addresses.iter().flat_map(|address| address.0));
+    frame.extend([0; 4]);
+    if control & 0x40 != 0 {
+        frame.extend([1, 0, 0, 0x20, 0, 0, 0, 0]);
+    }
+    frame.extend([0xaa; 200]);
+    frame
+}
+
+fn send(driver: &mut Driver<Lane>, frames: usize) {
+    let options = TxOptions {
+        ccmp: Some(KEY),
+        ..TxOptions::DATA
+    };
+    for _ in 0..frames {
+        driver.transmit_quietly(&data(0x41, [AP, OWN, AP]), &options);
+    }
+    driver.ring(QUEUE);
+    driver.run();
+    assert_eq!(driver.tx_responses().len(), frames);
+}
+
+fn hear(driver: &mut Driver<Lane>) {
+    let frame = Buffer::from_slice(&data(0x02, [OWN, AP, AP])).unwrap();
+    let rate = Rate::Ofdm(OfdmRate::M54);
+    let sent = Transmission::new(u64::MAX, frame, channel(), rate);
+    let lane = driver.card();
+    let (now, from) = (lane.now, lane.access_point);
+    lane.radio.air_mut().transmit(now, from, sent);
+    for _ in 0..3 {
+        driver.card().work();
+    }
+    driver.run();
+    assert_eq!(driver.received().len(), 1);
+}
+
+/// 30 frames out, one by one and several at a time, and 20 in.
+fn traced_by(translation: Translation) -> Vec<Journey> {
+    let (mut driver, mut collector) = joined(translation);
+    collector.switch_on();
+    for _ in 0..20 {
+        send(&mut driver, 1);
+        hear(&mut driver);
+    }
+    send(&mut driver, 10);
+    let (mut records, mut assembler) = (Vec::new(), Assembler::default());
+    collector.collect_all(&mut records);
+    records.iter().for_each(|record| assembler.take(record));
+    assert_eq!((collector.lost(), assembler.unfinished()), (0, 0));
+    assembler.done().collect()
+}
+
+fn traced() -> Vec<Journey> {
+    traced_by(Translation::default())
+}
+
+#[test]
+fn every_frame_passes_every_stage_in_order() {
+    let by = Translation::ALL.map(traced_by);
+    by.iter().for_each(|journeys| all_stages(journeys));
+}
+
+fn all_stages(journeys: &[Journey]) {
+    let count = |way| journeys.iter().filter(|one| one.way() == way).count();
+    assert_eq!((count(Way::Transmit), count(Way::Receive)), (30, 20));
+    for journey in journeys {
+        let times: Vec<u64> = journey.points().map(|(_, at)| at).collect();
+        assert!(times.is_sorted(), "{journey:?}");
+        for stage in Stage::of(journey.way()) {
+            let there = stage.ticks(journey).is_some() || stage.name == "decrypt";
+            assert!(there, "{} of {journey:?}", stage.name);
+        }
+    }
+}
+
+#[test]
+fn the_stages_of_a_way_add_up_to_its_whole() {
+    for journey in traced() {
+        let stages = Stage::of(journey.way()).iter();
+        let sum = |total: bool| -> u64 {
+            let stages = stages
+                .clone()
+                .filter(|stage| (stage.name == "total") == total);
+            stages.filter_map(|stage| stage.ticks(&journey)).sum()
+        };
+        assert_eq!(sum(false), sum(true), "{journey:?}");
+    }
+}
+
+#[test]
+fn nobody_traces_and_nothing_is_recorded() {
+    let (mut driver, mut collector) = joined(Translation::default());
+    send(&mut driver, 3);
+    let mut records = Vec::new();
+    collector.collect_all(&mut records);
+    assert_eq!(records, []);
+}
+
+#[test]
+fn a_breakdown_has_each_vm_and_all_and_its_shares_are_of_the_whole() {
+    let mut breakdown = Breakdown::default();
+    traced().iter().for_each(|journey| breakdown.add(journey));
+    assert_eq!(breakdown.frames(), 50);
+    let summaries = breakdown.summaries(SCALE, |_| "it\x1b[2J".to_owned());
+    let whose: Vec<_> = summaries
+        .iter()
+        .map(|summary| (summary.way, summary.vm.as_deref(), summary.frames))
+        .collect();
+    let vm = Some("it\x1b[2J");
+    let (out, back) = ("transmit", "receive");
+    assert_eq!(
+        whose,
+        [
+            (out, vm, 30),
+            (out, None, 30),
+            (back, vm, 20),
+            (back, None, 20)
+        ]
+    );
+    let total = summaries[0].stages.last().unwrap();
+    assert_eq!((total.stage, total.share), ("total", 1.0));
+    assert!(summaries[0].beyond.ticks[1] < total.ticks[1]);
+    let text = airlane_trace::table(&summaries, false);
+    assert!(!text.contains("all VMs"), "one VM is all there is: {text}");
+    assert!(
+        !text.contains('\x1b'),
+        "names are escaped, no colour asked for"
+    );
+    assert!(
+        text.contains("translate") && text.contains("30 frames"),
+        "{text}"
+    );
+}
+
+/// The trace of [`traced`] as Chrome reads it.
+fn chrome() -> Value {
+    let mut file = Vec::new();
+    let vms = vec!["it \"\n".to_owned()];
+    let journeys = traced();
+    let origin = journeys.iter().filter_map(Journey::span).min().unwrap().0;
+    let mut chrome = Chrome::new(&mut file, "test", vms, SCALE, origin).unwrap();
+    journeys.iter().for_each(|one| chrome.add(one).unwrap());
+    assert_eq!(chrome.finish(3).unwrap(), 50);
+    serde_json::from_slice(&file).unwrap()
+}
+
+/// Events of one phase, as track or identifier, beginning and end in nanoseconds, and name.
+fn events<'a>(trace: &'a Value, phase: &str, by: &str) -> Vec<(u64, u64, u64, &'a str)> {
+    let events = trace["traceEvents"].as_array().unwrap().iter();
+    let chosen = events.filter(|event| event["ph"] == phase);
+    chosen
+        .map(|event| {
+            let nanoseconds = |key: &str| event[key].as_f64().map(|us| (us * 1e3).round());
+            let from = nanoseconds("ts").unwrap();
+            let length = nanoseconds("dur").unwrap_or(0.0);
+            assert!(from >= 0.0 && length >= 0.0, "{event}");
+            let name = event["name"].as_str().unwrap();
+            let whose = event[by].as_u64().unwrap();
+            (whose, from as u64, (from + length) as u64, name)
+        })
+        .collect()
+}
+
+#[test]
+fn slices_of_a_track_lie_side_by_side_or_one_in_the_other() {
+    let trace = chrome();
+    let mut slices = events(&trace, "X", "tid");
+    assert!(slices.iter().any(|slice| slice.3 == "encrypt"));
+    slices.sort_by_key(|&(track, from, to, _)| (track, from, std::cmp::Reverse(to)));
+    let mut open: Vec<(u64, u64)> = Vec::new();
+    for (track, from, to, name) in slices {
+        open.retain(|&(other, end)| other == track && end > from);
+        if let Some(&(_, end)) = open.last() {
+            assert!(to <= end, "{name} at {from} sticks out");
+        }
+        open.push((track, to));
+    }
+}
+
+#[test]
+fn asynchronous_slices_begin_and_end_in_turn() {
+    let trace = chrome();
+    let mut open: std::collections::BTreeMap<u64, Vec<(&str, f64)>> = Default::default();
+    let mut closed = 0;
+    for event in trace["traceEvents"].as_array().unwrap() {
+        let (name, ts) = (
+            event["name"].as_str().unwrap(),
+            event["ts"].as_f64().unwrap(),
+        );
+        let stack = event["id"].as_u64().map(|id| open.entry(id).or_default());
+        match (event["ph"].as_str().unwrap(), stack) {
+            ("b", Some(stack)) => stack.push((name, ts)),
+            ("e", Some(stack)) => {
+                let (begun, from) = stack.pop().unwrap();
+                assert!(begun == name && from <= ts, "{event}");
+                closed += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(open.values().all(Vec::is_empty));
+    assert!(closed > 50 * 6);
+}
+
+#[test]
+fn an_arrow_leads_each_frame_from_the_lane_to_the_radio_and_back() {
+    let trace = chrome();
+    let slices = events(&trace, "X", "tid");
+    let (radio, lane) = (1, 2);
+    let expected = [("s", 50), ("t", 30), ("f", 50)];
+    for (phase, count) in expected {
+        let arrows = events(&trace, phase, "tid");
+        assert_eq!(arrows.len(), count, "{phase}");
+        for (track, at, ..) in arrows {
+            assert!(track == radio || track == lane);
+            let within = |&&(other, from, to, _): &&(u64, u64, u64, &str)| {
+                other == track && (from..=to).contains(&at)
+            };
+            assert!(slices.iter().any(|slice| within(&slice)), "{phase} at {at}");
+        }
+    }
+    let ends = events(&trace, "f", "tid");
+    assert!(ends.iter().all(|&(track, ..)| track == lane));
+}
+
+#[test]
+fn names_in_a_trace_are_what_they_were_and_lost_records_are_told() {
+    let trace = chrome();
+    let named = trace["traceEvents"].as_array().unwrap().iter();
+    let tracks: Vec<&str> = named
+        .filter(|event| event["ph"] == "M")
+        .filter_map(|event| event["args"]["name"].as_str())
+        .collect();
+    assert_eq!(tracks, ["airlane test", "radio", "lane of it \"\n"]);
+    assert_eq!(trace["otherData"]["lost_records"], 3);
+}

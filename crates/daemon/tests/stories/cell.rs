@@ -1,0 +1,236 @@
+//! A cell: built-in access points and VMs that join them, one clock, one seed.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use airlane_air::{AirConfig, Position, RadioConfig};
+use airlane_ap::Config;
+use airlane_ap::gateway::Network;
+use airlane_daemon::radio::Radio;
+use airlane_daemon::{AccessPoints, BuiltIn, Tuning};
+use airlane_wlan::frame::subtype;
+use airlane_wlan::{Dbm, MacAddr, Micros};
+
+use crate::drive::Drive;
+use crate::guest::{Guest, Wish};
+use crate::story::channel;
+use crate::world::World;
+
+/// Everything.
+pub struct Cell {
+    pub guests: Vec<Guest>,
+    world: Arc<Mutex<World>>,
+    names: Vec<Wish>,
+}
+
+/// The address of access point `number`.
+pub fn gateway(number: usize) -> Ipv4Addr {
+    Ipv4Addr::new(192, 168, number as u8 + 1, 1)
+}
+
+impl Cell {
+    /// Access points on channel 36 with these passphrases, none connected yet.
+    pub fn new(seed: u64, passphrases: &[Option<&str>]) -> Self {
+        Self::with(seed, passphrases, |_| {})
+    }
+
+    /// The same, with something set otherwise.
+    pub fn with(seed: u64, passphrases: &[Option<&str>], change: impl Fn(&mut BuiltIn)) -> Self {
+        let air = AirConfig {
+            seed,
+            ..AirConfig::default()
+        };
+        let card = RadioConfig {
+            name: "card".to_owned(),
+            position: Position::default(),
+            tx_power: Dbm(15.0),
+        };
+        let mut radio = Radio::new(air, card, AccessPoints::new(Vec::new()));
+        let mut names = Vec::new();
+        for (number, passphrase) in passphrases.iter().enumerate() {
+            let mut built_in = built_in(number, *passphrase);
+            change(&mut built_in);
+            names.push(Wish {
+                bssid: built_in.bss.bssid,
+                ssid: built_in.bss.ssid.clone(),
+                channel: built_in.bss.channel,
+                passphrase: passphrase.map(str::to_owned),
+            });
+            radio.add_built_in(built_in);
+        }
+        Self {
+            guests: Vec::new(),
+            world: Arc::new(Mutex::new(World::new(radio, Tuning::default()))),
+            names,
+        }
+    }
+
+    /// One more VM, which wants to join this access point.
+    pub fn guest(&mut self, ap: usize) -> usize {
+        let wish = self.names[ap].clone();
+        self.guest_with(wish)
+    }
+
+    /// What a VM must know to join this access point.
+    pub fn wish(&self, ap: usize) -> Wish {
+        self.names[ap].clone()
+    }
+
+    /// One more VM, which wants this.
+    pub fn guest_with(&mut self, wish: Wish) -> usize {
+        let number = self.guests.len();
+        let mut guest = Guest::new(number, wish);
+        let (world, id) = (Arc::clone(&self.world), guest.id);
+        let ask = move |request| lock(&world).ask(id, request);
+        guest.driver.set_radio(Some(Box::new(ask)));
+        self.guests.push(guest);
+        number
+    }
+
+    /// Turns cards on and authenticates and associates these VMs, all at the same time.
+    pub fn associate(&mut self, guests: &[usize]) {
+        for &number in guests {
+            self.guests[number].begin();
+        }
+        self.ask(guests, subtype::AUTHENTICATION, Guest::ask_authentication);
+        self.ask(
+            guests,
+            subtype::ASSOCIATION_RESPONSE,
+            Guest::ask_association,
+        );
+        for &number in guests {
+            self.guests[number].finish();
+        }
+    }
+
+    /// Up to three times, 20 ms apart: less than any message of a handshake takes to be repeated.
+    fn ask(&mut self, guests: &[usize], subtype: u8, ask: impl Fn(&mut Guest)) {
+        for _ in 0..3 {
+            for &number in guests {
+                if self.guests[number].answer(subtype).is_none() {
+                    ask(&mut self.guests[number]);
+                }
+            }
+            self.advance(Micros::from_millis(20));
+        }
+        for &number in guests {
+            let answered = self.guests[number].answer(subtype).is_some();
+            assert!(answered, "VM {number} gets no answer {subtype}");
+        }
+    }
+
+    /// Joins, with keys where the network has any, and gets an address.
+    pub fn join(&mut self, guests: &[usize]) {
+        self.associate(guests);
+        let all = guests.to_vec();
+        self.run_until("all have keys", Micros::from_millis(3_000), move |cell| {
+            let done = |g: &Guest| g.supplicant.is_none() || g.is_keyed();
+            all.iter().all(|&number| done(&cell.guests[number]))
+        });
+        let now = self.now();
+        for &number in guests {
+            self.guests[number].start_host(now);
+        }
+        let all = guests.to_vec();
+        self.run_until("all have addresses", Micros::from_millis(30_000), |cell| {
+            all.iter().all(|&number| cell.ip(number).is_some())
+        });
+    }
+
+    /// The IP address of a VM, once it has one.
+    pub fn ip(&self, number: usize) -> Option<Ipv4Addr> {
+        let host = self.guests[number].host.as_ref()?;
+        Some(host.address?.0)
+    }
+
+    /// Sends this many echo requests, 20 ms apart, and gives the sequence numbers that came back.
+    pub fn ping(&mut self, number: usize, to: Ipv4Addr, count: u16, length: usize) -> Vec<u16> {
+        let host = |cell: &mut Self| cell.guests[number].host.take().expect("a host");
+        let mut own = host(self);
+        own.replies.clear();
+        self.guests[number].host = Some(own);
+        for sequence in 0..count {
+            let host = self.guests[number].host.as_mut().expect("a host");
+            host.ping(to, sequence, length);
+            self.guests[number].due = Some(self.now() + Micros(1));
+            self.advance(Micros::from_millis(20));
+        }
+        self.advance(Micros::from_millis(100));
+        let replies = &self.guests[number].host.as_ref().expect("a host").replies;
+        assert!(replies.iter().all(|(from, _)| *from == to));
+        replies.iter().map(|(_, sequence)| *sequence).collect()
+    }
+
+    /// The counters of an access point.
+    pub fn counters(&self, ap: usize) -> airlane_ap::Counters {
+        let world = self.world();
+        let served = world.radio.built_ins().iter().nth(ap);
+        *served.expect("an access point").bss.counters()
+    }
+
+    /// The stations that have joined an access point, as it sees them.
+    pub fn joined(&self, ap: usize) -> Vec<MacAddr> {
+        let world = self.world();
+        let served = world.radio.built_ins().iter().nth(ap);
+        let bss = &served.expect("an access point").bss;
+        let mut joined: Vec<_> = bss.joined().map(|(address, _)| address).collect();
+        joined.sort();
+        joined
+    }
+}
+
+impl Drive for Cell {
+    fn world(&self) -> MutexGuard<'_, World> {
+        lock(&self.world)
+    }
+
+    fn turn(&mut self) {
+        let now = self.now();
+        self.world().step();
+        for guest in &mut self.guests {
+            let events = lock(&self.world).take_for_vm(guest.id);
+            guest.driver.events(events);
+            guest.step(now);
+            guest.driver.run();
+            guest.step(now);
+        }
+    }
+
+    fn due(&self) -> Option<Micros> {
+        self.guests.iter().filter_map(|guest| guest.due).min()
+    }
+}
+
+fn built_in(number: usize, passphrase: Option<&str>) -> BuiltIn {
+    let bssid = MacAddr([2, 0xb, 0, 0, 0, number as u8 + 1]);
+    let mut bss = Config::new(bssid, &format!("cell-{number}"), channel(36));
+    bss.first_beacon = Micros(1_000 + 7_000 * number as u64);
+    bss.seed = number as u64;
+    if let Some(passphrase) = passphrase {
+        bss = bss.wpa2(passphrase);
+    }
+    BuiltIn {
+        name: format!("ap{number}"),
+        network: Network {
+            hardware: bssid,
+            address: gateway(number),
+            prefix: 24,
+            known: BTreeMap::new(),
+            answers: true,
+            name_servers: Vec::new(),
+        },
+        bss,
+        has_uplink: false,
+        position: Position {
+            x: 1.0,
+            y: 0.0,
+            z: 0.0,
+        },
+        tx_power: Dbm(15.0),
+    }
+}
+
+fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+    world.lock().expect("one thread")
+}

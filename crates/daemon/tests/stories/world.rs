@@ -1,0 +1,149 @@
+//! The daemon's composition under a virtual clock: what drivers and access points ask goes in, what
+//! they are told waits here until they are served, and everything told is logged.
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use airlane_daemon::Tuning;
+use airlane_daemon::outlet::Outlet;
+use airlane_daemon::radio::Radio;
+use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
+use airlane_lane::{MAX_VMS, VmId};
+use airlane_vmm::{FromHwsim, ToHwsim};
+use airlane_wlan::{Dbm, Event, Micros, Request};
+
+/// Something that was told: when, to whom, and a digest of what.
+pub type Told = (Micros, Whom, u64);
+
+/// A VM by its number, or an access point by its port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whom {
+    Vm(usize),
+    AccessPoint(usize),
+}
+
+/// Radio, clock, mail.
+pub struct World {
+    pub radio: Radio,
+    pub now: Micros,
+    /// When the radio wants to be called again.
+    pub wake: Option<Micros>,
+    pub log: Vec<Told>,
+    /// A long story keeps no log.
+    pub forgetful: bool,
+    /// Grows with everything that is asked or told.
+    pub activity: u64,
+    /// How strongly each VM has heard its last frame.
+    pub signals: [Option<Dbm>; MAX_VMS],
+    lanes: [Lane; MAX_VMS],
+    for_access_points: VecDeque<(usize, ToHwsim)>,
+}
+
+/// The way from the radio to a VM's card.
+struct Lane {
+    outlet: Outlet,
+    events: Sender<Event>,
+    card: Receiver<Event>,
+}
+
+impl World {
+    pub fn new(radio: Radio, tuning: Tuning) -> Self {
+        let lane = |_| {
+            let (events, card) = ring(1_024, Arc::new(NoWake));
+            Lane {
+                outlet: Outlet::new(tuning.interrupts),
+                events,
+                card,
+            }
+        };
+        Self {
+            radio,
+            now: Micros(0),
+            wake: None,
+            log: Vec::new(),
+            forgetful: false,
+            activity: 0,
+            signals: [None; MAX_VMS],
+            lanes: std::array::from_fn(lane),
+            for_access_points: VecDeque::new(),
+        }
+    }
+
+    /// A VM asks; what it is told by then.
+    pub fn ask(&mut self, vm: VmId, request: Request) -> Vec<Event> {
+        self.activity += 1;
+        self.lanes[vm.index()].outlet.request(&request);
+        self.radio.request(self.now, vm, request);
+        self.step();
+        self.take_for_vm(vm)
+    }
+
+    /// An access point says something.
+    pub fn say(&mut self, port: usize, message: FromHwsim) {
+        self.activity += 1;
+        self.radio.hwsim(self.now, port, message);
+        self.step();
+    }
+
+    /// Lets everything happen that is due.
+    pub fn step(&mut self) {
+        self.wake = self.radio.step(self.now);
+        while let Some((vm, event)) = self.radio.next_for_vm() {
+            let bytes: &[u8] = match &event {
+                Event::Received(received) => {
+                    assert!(
+                        received.at <= self.now,
+                        "nothing is heard before it is sent"
+                    );
+                    self.signals[vm.index()] = Some(received.signal);
+                    &received.frame
+                }
+                _ => &[],
+            };
+            self.note(Whom::Vm(vm.index()), &event, bytes);
+            self.lanes[vm.index()].outlet.event(self.now, event);
+        }
+        self.let_go();
+        while let Some((port, message)) = self.radio.next_for_hwsim() {
+            let bytes: &[u8] = match &message {
+                ToHwsim::Receive { frame, .. } => frame,
+                ToHwsim::Status { .. } => &[],
+            };
+            self.note(Whom::AccessPoint(port), &message, bytes);
+            self.for_access_points.push_back((port, message));
+        }
+    }
+
+    /// Hands over what need not wait.
+    fn let_go(&mut self) {
+        for lane in &mut self.lanes {
+            let due = lane.outlet.settle(self.now);
+            lane.outlet.release(&mut lane.events);
+            self.wake = self.wake.into_iter().chain(due).min();
+        }
+    }
+
+    fn note(&mut self, whom: Whom, what: &impl Debug, bytes: &[u8]) {
+        self.activity += 1;
+        if self.forgetful {
+            return;
+        }
+        let mut hasher = DefaultHasher::new();
+        format!("{what:?}").hash(&mut hasher);
+        bytes.hash(&mut hasher);
+        self.log.push((self.now, whom, hasher.finish()));
+    }
+
+    /// What a VM is to be told.
+    pub fn take_for_vm(&mut self, vm: VmId) -> Vec<Event> {
+        let card = &mut self.lanes[vm.index()].card;
+        std::iter::from_fn(|| card.pop()).collect()
+    }
+
+    /// What the access points are to be told.
+    pub fn take_for_access_points(&mut self) -> Vec<(usize, ToHwsim)> {
+        self.for_access_points.drain(..).collect()
+    }
+}
