@@ -112,10 +112,9 @@ impl Air {
         let Some(peer) = answered else {
             return self.fail(from);
         };
-        if let Some(radio) = self.radios.get_mut(from) {
-            radio.responding = false;
-            radio.start_counting(self.now);
-        }
+        self.answered(from);
+        // It may contend elsewhere by now.
+        self.rejoin(from);
         self.plan_timeout(peer, ppdu);
     }
 

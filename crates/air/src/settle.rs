@@ -131,7 +131,7 @@ impl Air {
     }
 
     /// Back among those who contend.
-    fn rejoin(&mut self, id: RadioId) {
+    pub(crate) fn rejoin(&mut self, id: RadioId) {
         let now = self.now;
         if let Some(radio) = self.radios.get_mut(id) {
             radio.start_counting(now);

@@ -639,6 +639,23 @@ fn the_medium_asks_to_be_called_at_the_ends_of_frame_and_ack_and_at_no_other_tim
 }
 
 #[test]
+fn who_leaves_before_its_ack_is_due_contends_at_once_where_it_has_gone() {
+    let (mut air, station, access_point) = pair();
+    let elsewhere = Channel::new(Band::Ghz5, 149).unwrap();
+    let other = address(9);
+    radio(&mut air, elsewhere, other);
+    let first = frame(1);
+    let left = Micros(34) + airtime::frame_duration(ghz5(), M54, first.frame.len());
+    air.transmit(Micros(0), station, first);
+    air.step(left);
+    air.tune(left, access_point, Some(elsewhere));
+    let farewell = Transmission::new(2, data(other, ACCESS_POINT, 500), elsewhere, M54);
+    air.transmit(left, access_point, farewell);
+    air.step(left + Micros(1_000));
+    assert_eq!(outcomes(&events(&mut air)), [(2, Outcome::Acknowledged, 1)]);
+}
+
+#[test]
 fn an_infinite_medium_delivers_and_acknowledges_at_once() {
     let mut air = Air::new(AirConfig {
         mode: AirMode::Infinite,
