@@ -11,7 +11,8 @@ use vhost_user_backend::VringT;
 use virtio_queue::{DescriptorChain, QueueT};
 use vm_memory::GuestAddressSpace;
 
-use super::codec::{self, CodecError, FromGuest};
+use super::codec::{self, FromGuest};
+use super::error::CodecError;
 use super::netlink::message_length;
 use super::waiting::Waiting;
 use super::{FromHwsim, HwsimCounters, HwsimFrame, ToHwsim};

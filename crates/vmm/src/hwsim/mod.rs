@@ -17,6 +17,7 @@
 
 mod backend;
 pub mod codec;
+mod error;
 mod netlink;
 mod rates;
 mod server;
@@ -25,7 +26,7 @@ mod waiting;
 use airlane_wlan::{Buffer, Channel, Dbm, MacAddr, Rate};
 use arrayvec::ArrayVec;
 
-pub use codec::CodecError;
+pub use error::CodecError;
 pub use server::{HwsimError, HwsimServer, serve_hwsim};
 
 /// How many rates one frame names (`IEEE80211_TX_MAX_RATES`).

@@ -6,7 +6,7 @@
 //! Fields are in the guest's byte order, which on every machine that QEMU runs natively for is the
 //! host's. Sources: `include/uapi/linux/netlink.h`, `genetlink.h`, `lib/nlattr.c`.
 
-use super::codec::CodecError;
+use super::error::CodecError;
 
 /// `nlmsghdr` and `genlmsghdr`.
 pub const HEADERS: usize = 20;
