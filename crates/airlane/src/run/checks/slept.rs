@@ -1,6 +1,8 @@
-//! VMs save power: the driver lets the card sleep, and after a quiet time echo requests reach the VM (its
-//! access point keeps them until it listens) and leave it, one at a time with sleep in between. When all VMs do
-//! so, the radio itself must have slept.
+//! VMs save power: it is switched on in the driver, and after a quiet time echo requests reach the VM and leave it, one at
+//! a time with quiet in between.
+//!
+//! Not here: whether the card sleeps, which its driver decides; `iwldvm` of Linux 6.1 never lets it while it is
+//! associated (docs/control.md). That a sleeping radio loses nothing is told by the daemon's stories.
 
 use super::{Findings, gateway, ping};
 use crate::run::report::Ping;
@@ -13,10 +15,6 @@ use std::time::Duration;
 const REQUESTS: u64 = 6;
 /// The word by which `iw` says that power is saved.
 const ON: &str = "Power save: on";
-/// The radio's counter of times that it fell asleep.
-const NAPS: &str = "nic_naps";
-/// `iwldvm` keeps from the card that power is to be saved unless this is 0 (`dvm/power.c`).
-const FORCE_CAM: &str = "/sys/module/iwldvm/parameters/force_cam";
 
 /// All VMs at the same time.
 pub fn check(
@@ -34,26 +32,19 @@ pub fn check(
         .collect();
     let quiet = checks.iter().map(|check| seconds(check)).max().unwrap_or(0);
     let limit = Duration::from_secs(quiet + 2 * REQUESTS + 30);
-    let before = session.counter(NAPS)?;
     let from = session.exec_all(&from, limit)?;
     let to = session.exec_all(&to, limit)?;
-    let naps = session.counter(NAPS)?.saturating_sub(before);
-    // One VM that is awake keeps the radio awake.
-    let needed = u64::from(checks.len() == session.scenario.vms.len());
     for ((check, from), to) in checks.iter().zip(from).zip(to) {
         let text = |output: Option<crate::run::jobs::Finished>| {
             output.map(|output| output.output).unwrap_or_default()
         };
-        let (passed, detail) = outcome(&text(from), &text(to), naps, needed);
+        let (passed, detail) = outcome(&text(from), &text(to));
         findings.add_for(session, check, passed, detail);
     }
     // The checks behind this one find the card as it was.
     let off: Vec<_> = checks
         .iter()
-        .map(|check| {
-            let off = format!("echo 1 > {FORCE_CAM}; iw dev wlan0 set power_save off");
-            (check.vm, off)
-        })
+        .map(|check| (check.vm, "iw dev wlan0 set power_save off".to_owned()))
         .collect();
     session.exec_all(&off, Duration::from_secs(20))?;
     Ok(())
@@ -71,7 +62,7 @@ fn from_vm(session: &Session, check: &Check) -> String {
     // Without a gateway the command fails in its own words.
     let gateway = gateway(session, check.vm).unwrap_or_else(|| "no-gateway".to_owned());
     format!(
-        "echo 0 > {FORCE_CAM}; iw dev wlan0 set power_save on && iw dev wlan0 get power_save && sleep {} && \
+        "iw dev wlan0 set power_save on && iw dev wlan0 get power_save && sleep {} && \
          ping -q -c {REQUESTS} -i 1 -W 2 {gateway}",
         seconds(check)
     )
@@ -95,7 +86,7 @@ fn to_vm(session: &Session, check: &Check) -> String {
     format!("ip netns exec ap{network} ping -q -c {REQUESTS} -i 1 -W 2 {address}")
 }
 
-fn outcome(from: &str, to: &str, naps: u64, needed: u64) -> (bool, String) {
+fn outcome(from: &str, to: &str) -> (bool, String) {
     if !from.contains(ON) {
         return (false, "its driver does not save power".to_owned());
     }
@@ -106,12 +97,11 @@ fn outcome(from: &str, to: &str, naps: u64, needed: u64) -> (bool, String) {
     let (from, to) = (ping::parse(from), ping::parse(to));
     let answered = |ping: Option<Ping>| ping.map_or(0, |ping| ping.received);
     let detail = format!(
-        "saving power: {} of {REQUESTS} echo requests from it and {} of {REQUESTS} to it answered, the radio \
-         fell asleep {naps} times",
+        "saving power: {} of {REQUESTS} echo requests from it and {} of {REQUESTS} to it answered",
         answered(from),
         answered(to)
     );
-    (from == all && to == all && naps >= needed, detail)
+    (from == all && to == all, detail)
 }
 
 #[cfg(test)]
@@ -124,13 +114,10 @@ mod tests {
     #[test]
     fn it_passes_only_when_power_is_saved_and_nothing_is_lost_either_way() {
         let on = |text| format!("{ON}\n{text}");
-        let passes = |from: &str, to: &str| outcome(from, to, 0, 0).0;
-        assert!(passes(&on(ALL), ALL));
-        assert!(!passes(&on(LOST), ALL));
-        assert!(!passes(&on(ALL), LOST));
-        assert!(!passes(&on(ALL), ""));
-        assert!(!passes(&format!("Power save: off\n{ALL}"), ALL));
-        assert!(outcome(&on(ALL), ALL, 9, 1).0);
-        assert!(!outcome(&on(ALL), ALL, 0, 1).0, "the radio never slept");
+        assert!(outcome(&on(ALL), ALL).0);
+        assert!(!outcome(&on(LOST), ALL).0);
+        assert!(!outcome(&on(ALL), LOST).0);
+        assert!(!outcome(&on(ALL), "").0);
+        assert!(!outcome(&format!("Power save: off\n{ALL}"), ALL).0);
     }
 }
