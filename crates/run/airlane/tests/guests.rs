@@ -18,7 +18,7 @@ struct Run {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
 fn run(scenario: &str, kernel: &str) -> Run {

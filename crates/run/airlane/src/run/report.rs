@@ -115,7 +115,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn schema() -> jsonschema::Validator {
-        let text = include_str!("../../../../docs/report.schema.json");
+        let text = include_str!("../../../../../docs/report.schema.json");
         jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
     }
 

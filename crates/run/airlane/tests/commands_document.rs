@@ -43,7 +43,7 @@ const fn test_of(kind: CommandKind) -> &'static str {
 const BY_THE_CARD: &str = "commands_that_nobody_needs_to_know_of_are_answered_by_the_card";
 
 const HEAD: &str = "# Host commands\n\n\
-    Printed from the tables in `crates/iwl/src/commands/mod.rs` and `crates/host/src/policy.rs`; do not edit. Regenerate with\n\
+    Printed from the tables in `crates/wifi/iwl/src/commands/mod.rs` and `crates/wifi/host-driver/src/policy.rs`; do not edit. Regenerate with\n\
     `UPDATE_DOCS=1 cargo test -p airlane --test commands_document`.\n\n\
     ## What the driver sends\n\n\
     Every command of the command ring is answered by one packet with its id and sequence, in ring order. A payload of\n\
@@ -123,7 +123,7 @@ fn document() -> String {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
 #[test]

@@ -227,7 +227,7 @@ const fn merge(old: u32, new: u32, mask: u32) -> u32 {
 /// The tables as a document, `docs/registers.md`.
 pub fn document() -> String {
     let mut text = String::from(
-        "# Registers\n\nPrinted from the tables in `crates/iwl/src/registers`; do not edit. Regenerate with\n\
+        "# Registers\n\nPrinted from the tables in `crates/wifi/iwl/src/registers`; do not edit. Regenerate with\n\
          `UPDATE_DOCS=1 cargo test -p airlane-iwl --test documents`.\n\n\
          Write rules: *read only* ignores writes; *stores M* keeps the bits of mask M; *clears ones* clears the bits\n\
          written as one; *doorbell M* stores the bits of M and makes the device act; *port* is answered by the device.\n",

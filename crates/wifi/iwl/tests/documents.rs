@@ -4,7 +4,7 @@ use std::path::Path;
 
 fn check(name: &str, printed: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
+        .join("../../../docs")
         .join(name);
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, printed).unwrap();

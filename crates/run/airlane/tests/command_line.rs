@@ -92,7 +92,7 @@ fn unknown_arguments_are_bad_input() {
 
 #[test]
 fn the_scenarios_that_are_shipped_are_valid() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios");
     let files: Vec<_> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
