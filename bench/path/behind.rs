@@ -4,7 +4,7 @@
 use airlane_air::{Air, AirConfig, AirMode, Position, RadioConfig, RadioId, Transmission};
 use airlane_daemon::AccessPoints;
 use airlane_daemon::radio::Radio;
-use airlane_host::Host;
+use airlane_host_driver::Host;
 use airlane_lane::VmId;
 use airlane_nic::{Medium, Nic};
 use airlane_wlan::{AccessCategory, Channel, Dbm, Event, MacAddr, Micros, Request};

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use airlane_dma::{Backing, Memory};
 use airlane_iwl::driver::{Card, MEMORY};
-use airlane_vmm::EventFd;
-use airlane_vmm::vfio::protocol::{HEADER, command};
+use airlane_transport::EventFd;
+use airlane_transport::vfio::protocol::{HEADER, command};
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
@@ -94,7 +94,7 @@ impl SocketCard {
 
     /// Waits for an interrupt, at most this long.
     pub fn wait_for(&self, limit: Duration) {
-        let fd = airlane_vmm::borrow(&self.interrupts);
+        let fd = airlane_transport::borrow(&self.interrupts);
         let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
         let limit = Timespec::try_from(limit).ok();
         // Interrupted or not: whoever waits looks again.
@@ -113,7 +113,7 @@ impl SocketCard {
             .map(u32::to_ne_bytes)
             .concat();
         let event = self.interrupts.try_clone()?;
-        self.ask(command::SET_IRQS, &set, Some(airlane_vmm::borrow(&event)))?;
+        self.ask(command::SET_IRQS, &set, Some(airlane_transport::borrow(&event)))?;
         Ok(())
     }
 
@@ -189,7 +189,7 @@ impl Card for SocketCard {
     }
 
     fn wait(&mut self) -> bool {
-        let fd = airlane_vmm::borrow(&self.interrupts);
+        let fd = airlane_transport::borrow(&self.interrupts);
         let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
         let limit = Timespec::try_from(PATIENCE).ok();
         poll(&mut fds, limit.as_ref()).is_ok_and(|ready| ready > 0)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_dma::Memory;
 use airlane_lane::ring::{NoWake, ring};
-use airlane_vmm::{EventFd, EventWake, FromHwsim, PciDevice, ToHwsim, VfioUserServer, serve_hwsim};
+use airlane_transport::{EventFd, EventWake, FromHwsim, PciDevice, ToHwsim, VfioUserServer, serve_hwsim};
 use airlane_wlan::Dbm;
 
 type Failure = Box<dyn std::error::Error>;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_lane::ring::{Receiver, Sender, ring};
-use airlane_vmm::{EventFd, EventWake, FromHwsim, HwsimServer, ToHwsim, serve_hwsim};
+use airlane_transport::{EventFd, EventWake, FromHwsim, HwsimServer, ToHwsim, serve_hwsim};
 use airlane_wlan::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
 use front_end::{ENTRIES, Guest, Queue, SIZE, connect};
 use vhost::VhostBackend;

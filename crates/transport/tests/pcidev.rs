@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use airlane_dma::Memory;
-use airlane_vmm::{Counters, Ended, EventFd, PciDevServer, PciDevice};
+use airlane_transport::{Counters, Ended, EventFd, PciDevServer, PciDevice};
 use front_end::{ENTRIES, Guest, Queue, SIZE, connect};
 
 const CFG_READ: u8 = 1;

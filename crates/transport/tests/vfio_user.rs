@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use airlane_dma::Memory;
-use airlane_vmm::{Counters, Ended, EventFd, PciDevice, VfioUserError, VfioUserServer};
+use airlane_transport::{Counters, Ended, EventFd, PciDevice, VfioUserError, VfioUserServer};
 use vfio_user::Client;
 
 /// BAR 0 is 4 KiB of bytes. A write to 0x10 copies the guest's word at that address to 0x20 by

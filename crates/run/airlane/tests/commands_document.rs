@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use airlane_host::{Answer, CommandKind, POLICY};
+use airlane_host_driver::{Answer, CommandKind, POLICY};
 use airlane_iwl::commands::{Description, descriptions};
 
 /// The test that shows what a command does to the neighbours: nothing.
@@ -81,7 +81,7 @@ fn listed<'a>(items: impl Iterator<Item = &'a str>) -> String {
 
 fn row(text: &mut String, row: &Description) {
     let kinds = kinds(row);
-    let answers = kinds.iter().map(|&kind| words(airlane_host::answer(kind)));
+    let answers = kinds.iter().map(|&kind| words(airlane_host_driver::answer(kind)));
     let tests: Vec<String> = kinds
         .iter()
         .map(|&kind| format!("`{}`", test_of(kind)))

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use airlane_daemon::uplink::{self, Uplink, UplinkEnds, UserNetwork};
 use airlane_lane::ring::NoWake;
-use airlane_vmm::EventFd;
+use airlane_transport::EventFd;
 use airlane_wlan::{MacAddr, Micros};
 
 use cell::{Cell, gateway};

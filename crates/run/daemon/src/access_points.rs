@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use airlane_air::{
     Aggregation, Air, AirEvent, Outcome, Position, RadioConfig, RadioId, Transmission,
 };
-use airlane_vmm::{FromHwsim, HwsimFrame, ToHwsim, TxInfo};
+use airlane_transport::{FromHwsim, HwsimFrame, ToHwsim, TxInfo};
 use airlane_wlan::frame::Header;
 use airlane_wlan::{Channel, Dbm, MacAddr, Micros};
 

@@ -9,7 +9,7 @@ use airlane_iwl::{Counters, Device, Identity};
 use airlane_lane::PollCounters;
 use airlane_lane::ring::{Receiver, Sender};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
-use airlane_vmm::{Ended, EventFd, PciDevServer, PciDevice, VfioUserServer};
+use airlane_transport::{Ended, EventFd, PciDevServer, PciDevice, VfioUserServer};
 use airlane_wlan::{Command, Event, Request};
 
 use super::Transport;
@@ -24,7 +24,7 @@ pub struct LaneCounters {
     /// Of the card.
     pub card: Counters,
     /// Of its connection.
-    pub transport: airlane_vmm::Counters,
+    pub transport: airlane_transport::Counters,
     /// Of its thread's polling.
     pub polling: PollCounters,
     /// Times that the radio had to wake its thread.
@@ -52,7 +52,7 @@ pub struct CardPort {
     from_radio: Receiver<Event>,
     report: LaneReport,
     looker: Looker,
-    transport: airlane_vmm::Counters,
+    transport: airlane_transport::Counters,
 }
 
 impl CardPort {
@@ -74,7 +74,7 @@ impl CardPort {
             from_radio,
             report,
             looker,
-            transport: airlane_vmm::Counters::default(),
+            transport: airlane_transport::Counters::default(),
         }
     }
 
@@ -137,7 +137,7 @@ impl CardPort {
         self.publish();
     }
 
-    fn publish_transport(&self, counters: airlane_vmm::Counters) {
+    fn publish_transport(&self, counters: airlane_transport::Counters) {
         if let Ok(mut report) = self.report.lock() {
             report.transport = counters;
         }
@@ -255,7 +255,7 @@ impl PciDevice for CardPort {
         }
     }
 
-    fn counted(&mut self, counters: &airlane_vmm::Counters) {
+    fn counted(&mut self, counters: &airlane_transport::Counters) {
         self.transport = *counters;
     }
 

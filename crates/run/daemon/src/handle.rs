@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, sync_channel};
 use std::time::Duration;
 
 use airlane_air::Position;
-use airlane_vmm::EventFd;
+use airlane_transport::EventFd;
 use anyhow::Context;
 
 use airlane_trace::{Tap, Traces};

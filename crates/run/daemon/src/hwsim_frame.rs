@@ -2,8 +2,8 @@
 //! Pure; which radio sends it where is [`super::access_points`]'s.
 
 use airlane_air::Transmission;
-use airlane_vmm::HwsimFrame;
-use airlane_vmm::hwsim::MAX_RATES;
+use airlane_transport::HwsimFrame;
+use airlane_transport::hwsim::MAX_RATES;
 use airlane_wlan::frame::Header;
 use airlane_wlan::{AccessCategory, Channel, EdcaParameters, Micros, Rate, RateLadder, Width};
 use arrayvec::ArrayVec;

@@ -30,12 +30,12 @@ use std::thread::JoinHandle;
 
 use airlane_air::{AirConfig, Position, RadioConfig};
 use airlane_dma::Memory;
-use airlane_host::HostConfig;
+use airlane_host_driver::HostConfig;
 use airlane_iwl::{Identity, Model};
 use airlane_lane::VmId;
 use airlane_lane::ring::{Wake, ring};
 use airlane_nic::AddressPolicy;
-use airlane_vmm::{EventFd, EventWake, HwsimServer, serve_hwsim};
+use airlane_transport::{EventFd, EventWake, HwsimServer, serve_hwsim};
 use airlane_wlan::{Dbm, MacAddr, Micros};
 use anyhow::Context;
 

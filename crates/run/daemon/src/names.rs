@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::built_in::Served;
 
 use airlane_air::AirCounters;
-use airlane_host::HostCounters;
+use airlane_host_driver::HostCounters;
 use airlane_nic::{DropReason, HomeView, VmCounters};
 
 type Named = Vec<(&'static str, u64)>;
@@ -67,7 +67,7 @@ pub fn card(counters: &airlane_iwl::Counters) -> Named {
 }
 
 /// Counters of a card's transport.
-pub fn transport(counters: &airlane_vmm::Counters) -> Named {
+pub fn transport(counters: &airlane_transport::Counters) -> Named {
     named!(counters;
         connections, waits, messages, batches, sends, reads, writes, maps, maps_without_file, unmaps, resets,
         interrupts, interrupts_lost, refused, malformed,

@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 
 use airlane_air::{Air, AirConfig, Position, RadioConfig, RadioId};
-use airlane_host::{Host, HostConfig};
+use airlane_host_driver::{Host, HostConfig};
 use airlane_lane::VmId;
 use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_nic::{AddressPolicy, Nic};
-use airlane_vmm::{FromHwsim, ToHwsim};
+use airlane_transport::{FromHwsim, ToHwsim};
 use airlane_wlan::frame::Header;
 use airlane_wlan::{Command, Event, MacAddr, Micros, Request};
 

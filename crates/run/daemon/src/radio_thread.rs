@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver as Control, SyncSender};
 use airlane_air::Position;
 use airlane_lane::VmId;
 use airlane_lane::ring::{Receiver, Sender};
-use airlane_vmm::{EventFd, FromHwsim, ToHwsim};
+use airlane_transport::{EventFd, FromHwsim, ToHwsim};
 use airlane_wlan::{Event, Micros, Request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -273,7 +273,7 @@ impl RadioThread {
         };
         let timeout = timeout.and_then(|span| Timespec::try_from(span).ok());
         let mut fds = [PollFd::from_borrowed_fd(
-            airlane_vmm::borrow(&self.wake),
+            airlane_transport::borrow(&self.wake),
             PollFlags::IN,
         )];
         match poll(&mut fds, timeout.as_ref()) {

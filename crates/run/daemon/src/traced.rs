@@ -8,7 +8,7 @@ use airlane_iwl::driver::{Card, Driver, MEMORY, Station, TxOptions};
 use airlane_iwl::{Identity, Model};
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
 use airlane_lane::{Polling, VmId};
-use airlane_vmm::PciDevice;
+use airlane_transport::PciDevice;
 use airlane_wlan::{Band, Buffer, Channel, Dbm, Event, MacAddr, Micros, OfdmRate, Rate, Request};
 use serde_json::Value;
 

@@ -10,7 +10,7 @@ use airlane_dma::Memory;
 use airlane_iwl::{Device, Identity};
 use airlane_lane::VmId;
 use airlane_nic::{AddressPolicy, Nic};
-use airlane_vmm::{Ended, EventFd, PciDevice, VfioUserServer};
+use airlane_transport::{Ended, EventFd, PciDevice, VfioUserServer};
 use airlane_wlan::Micros;
 
 use super::card_port::{BAR_SIZE, CONFIG_SIZE};

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use airlane_vmm::EventFd;
+use airlane_transport::EventFd;
 use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use airlane_vmm::time_stamp_counter;
+use airlane_transport::time_stamp_counter;
 
 /// How long is measured.
 const SPAN: Duration = Duration::from_millis(30);

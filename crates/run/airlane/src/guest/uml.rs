@@ -7,7 +7,7 @@ use super::qemu::{Device, Machine};
 use std::path::Path;
 
 /// Number of the PCI device of ours, as the guest's kernel is configured, and of hwsim (`include/uapi/linux/virtio_ids.h`).
-const PCI: u32 = airlane_vmm::pcidev::DEVICE_ID;
+const PCI: u32 = airlane_transport::pcidev::DEVICE_ID;
 const HWSIM: u32 = 29;
 
 /// Turns of the guest's delay loop in 10 ms, some seven times what processors do. A read of a register gives up after 40,000 delays

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use airlane_lane::ring::{Receiver, Sender, Wake, ring};
-use airlane_vmm::{EventFd, EventWake, Tap};
+use airlane_transport::{EventFd, EventWake, Tap};
 use airlane_wlan::{Buffer, CAPACITY};
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -164,7 +164,7 @@ impl Bridge {
 
 /// Until there is something to do; `true` when it is to end.
 fn sleep(port: &dyn Port, wake: &EventFd, stop: &EventFd) -> Result<bool> {
-    let own = [wake, stop].map(|fd| (airlane_vmm::borrow(fd), PollFlags::IN));
+    let own = [wake, stop].map(|fd| (airlane_transport::borrow(fd), PollFlags::IN));
     let waited = own.into_iter().chain(port.poll_fds());
     let mut fds: Vec<PollFd> = waited
         .map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags))

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use airlane_vmm::{FromHwsim, HwsimFrame, ToHwsim, TxInfo, hwsim::TxRate};
+use airlane_transport::{FromHwsim, HwsimFrame, ToHwsim, TxInfo, hwsim::TxRate};
 use airlane_wlan::frame::{Header, set_sequence_number, subtype};
 use airlane_wlan::{Buffer, Channel, MacAddr, Micros, OfdmRate, Rate};
 

@@ -11,7 +11,7 @@ use airlane_daemon::outlet::Outlet;
 use airlane_daemon::radio::Radio;
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
 use airlane_lane::{MAX_VMS, VmId};
-use airlane_vmm::{FromHwsim, ToHwsim};
+use airlane_transport::{FromHwsim, ToHwsim};
 use airlane_wlan::{Dbm, Event, Micros, Request};
 
 /// Something that was told: when, to whom, and a digest of what.
