@@ -4,10 +4,11 @@
 use airlane_air::{Air, AirConfig, AirMode, Position, RadioConfig, RadioId, Transmission};
 use airlane_daemon::AccessPoints;
 use airlane_daemon::radio::Radio;
+use airlane_dot11::{AccessCategory, Channel, Dbm, MacAddr};
 use airlane_host_driver::Host;
-use airlane_lane::VmId;
+use airlane_lane::{Micros, VmId};
 use airlane_nic::{Medium, Nic};
-use airlane_wlan::{AccessCategory, Channel, Dbm, Event, MacAddr, Micros, Request};
+use airlane_waist::{Event, Request};
 
 use crate::probe::{Probe, Stage};
 

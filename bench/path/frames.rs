@@ -1,7 +1,7 @@
 //! The frames that are sent: QoS data with UDP inside, open or under CCMP.
 
 use aes::Aes128;
-use airlane_wlan::MacAddr;
+use airlane_dot11::MacAddr;
 use ccm::aead::AeadInPlace;
 use ccm::consts::{U8, U13};
 use ccm::{Ccm, KeyInit};

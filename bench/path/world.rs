@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use airlane_air::{RadioId, Transmission};
 use airlane_dma::{Backing, Memory, Translation};
+use airlane_dot11::{Band, Buffer, Channel, MacAddr, OfdmRate, Rate};
 use airlane_iwl::testing::{FakeDriver, Station, TxOptions};
 use airlane_iwl::{Device, Identity, Model};
-use airlane_lane::VmId;
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
-use airlane_wlan::{Band, Buffer, Channel, Event, MacAddr, Micros, OfdmRate, Rate, Request};
+use airlane_lane::{Micros, VmId};
+use airlane_waist::{Event, Request};
 
 use crate::behind::{Behind, radio};
 use crate::frames::{KEY, Shape};

@@ -2,7 +2,7 @@
 //! best effort (IEEE 802.11-2020 10.23.2): AIFS, half of the smallest window, data, SIFS, ACK.
 
 use airlane_air::airtime;
-use airlane_wlan::{Band, OfdmRate, Rate, frame};
+use airlane_dot11::{Band, OfdmRate, Rate, frame};
 
 use super::load::{HEADERS, MAC_HEADER};
 

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use airlane_air::{Air, AirEvent, RadioConfig, RadioId, Transmission};
-use airlane_wlan::frame::Header;
-use airlane_wlan::{Buffer, Channel, EdcaParameters, MacAddr, Micros, OfdmRate, Rate};
+use airlane_dot11::{Buffer, Channel, EdcaParameters, MacAddr, OfdmRate, Rate, frame::Header};
+use airlane_lane::Micros;
 
 use super::words::{self, Word};
 use airlane_daemon::Neighbour;
@@ -221,7 +221,7 @@ impl Neighbour for FarEnd {
 mod tests {
     use super::*;
     use airlane_air::{AirConfig, AirMode, Position};
-    use airlane_wlan::{Band, Dbm};
+    use airlane_dot11::{Band, Dbm};
 
     const FAR_END: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
     const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use airlane_air::{AirConfig, AirMode, Position, RadioConfig};
+use airlane_dot11::{Band, Channel, Dbm, MacAddr};
 use airlane_iwl::{Identity, Model};
+use airlane_lane::Micros;
 use airlane_nic::AddressPolicy;
-use airlane_wlan::{Band, Channel, Dbm, MacAddr, Micros};
 use anyhow::Context;
 
 use super::far_end::FarEnd;

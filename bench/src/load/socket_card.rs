@@ -113,7 +113,11 @@ impl SocketCard {
             .map(u32::to_ne_bytes)
             .concat();
         let event = self.interrupts.try_clone()?;
-        self.ask(command::SET_IRQS, &set, Some(airlane_transport::borrow(&event)))?;
+        self.ask(
+            command::SET_IRQS,
+            &set,
+            Some(airlane_transport::borrow(&event)),
+        )?;
         Ok(())
     }
 

@@ -4,10 +4,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use airlane_dot11::{Channel, MacAddr, frame::Header};
 use airlane_iwl::Model;
 use airlane_iwl::driver::{Driver, Station as Joined, TxOptions};
-use airlane_wlan::frame::Header;
-use airlane_wlan::{Channel, MacAddr};
 
 use super::far_end::{ACKNOWLEDGEMENT, SEGMENTS_PER_ACKNOWLEDGEMENT};
 use super::processor;

@@ -1,7 +1,7 @@
 //! What the two ends of a load say to each other: one byte and two numbers at the front of a frame's body,
 //! behind an EtherType for experiments. The frames have the length that UDP over IPv4 would have.
 
-use airlane_wlan::MacAddr;
+use airlane_dot11::MacAddr;
 
 /// LLC and SNAP with an EtherType for experiments (IEEE 802 9.2.4).
 const LLC: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 0x88, 0xb5];

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_dma::Memory;
+use airlane_dot11::Dbm;
 use airlane_lane::ring::{NoWake, ring};
-use airlane_transport::{EventFd, EventWake, FromHwsim, PciDevice, ToHwsim, VfioUserServer, serve_hwsim};
-use airlane_wlan::Dbm;
+use airlane_transport::{
+    EventFd, EventWake, FromHwsim, PciDevice, ToHwsim, VfioUserServer, serve_hwsim,
+};
 
 type Failure = Box<dyn std::error::Error>;
 

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
 use airlane_lane::ring::{Receiver, Sender, ring};
 use airlane_transport::{EventFd, EventWake, FromHwsim, HwsimServer, ToHwsim, serve_hwsim};
-use airlane_wlan::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
 use front_end::{ENTRIES, Guest, Queue, SIZE, connect};
 use vhost::VhostBackend;
 use vhost::vhost_user::message::{VhostUserHeaderFlag, VhostUserProtocolFeatures};

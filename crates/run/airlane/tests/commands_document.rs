@@ -23,7 +23,7 @@ const fn test_of(kind: CommandKind) -> &'static str {
         K::SetKey => "a_key_is_the_own_vmacs_only",
         K::RemoveKey => "a_key_goes_from_the_own_vmac_only",
         K::BlockAck => "a_block_ack_agreement_is_per_vmac",
-        K::RateLadder => "a_rate_ladder_is_per_vmac",
+        K::RateTable => "a_rate_ladder_is_per_vmac",
         K::Scan => "scans_of_several_vms_are_one_sweep_and_each_is_told_its_own",
         K::AbortScan => "an_abort_ends_the_own_scan_at_once_and_leaves_the_others",
         K::Visit => "a_visit_that_a_vm_asks_for_is_refused",
@@ -81,7 +81,9 @@ fn listed<'a>(items: impl Iterator<Item = &'a str>) -> String {
 
 fn row(text: &mut String, row: &Description) {
     let kinds = kinds(row);
-    let answers = kinds.iter().map(|&kind| words(airlane_host_driver::answer(kind)));
+    let answers = kinds
+        .iter()
+        .map(|&kind| words(airlane_host_driver::answer(kind)));
     let tests: Vec<String> = kinds
         .iter()
         .map(|&kind| format!("`{}`", test_of(kind)))

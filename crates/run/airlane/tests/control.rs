@@ -9,9 +9,10 @@ use std::sync::Arc;
 use airlane::control::{Names, SOCKET, Server};
 use airlane_air::{AirConfig, Position};
 use airlane_daemon::{Daemon, DaemonConfig, Transport, Tuning, VmCard};
+use airlane_dot11::{Dbm, MacAddr};
 use airlane_iwl::Model;
+use airlane_lane::Micros;
 use airlane_nic::AddressPolicy;
-use airlane_wlan::{Dbm, MacAddr, Micros};
 use serde_json::{Value, json};
 
 const ADDRESS: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);

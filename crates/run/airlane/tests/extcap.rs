@@ -14,7 +14,8 @@ use airlane::control::{Names, SOCKET, Server};
 use airlane_air::{AirConfig, Position};
 use airlane_ap::gateway::Network;
 use airlane_daemon::{BuiltIn, Daemon, DaemonConfig};
-use airlane_wlan::{Band, Channel, Dbm, MacAddr, Micros};
+use airlane_dot11::{Band, Channel, Dbm, MacAddr};
+use airlane_lane::Micros;
 use tempfile::TempDir;
 
 /// Not as root, for whom Wireshark ignores `WIRESHARK_EXTCAP_DIR`.

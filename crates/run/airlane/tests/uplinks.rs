@@ -31,9 +31,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use airlane_daemon::uplink::{self, Uplink, UplinkEnds, UserNetwork};
-use airlane_lane::ring::NoWake;
+use airlane_dot11::MacAddr;
+use airlane_lane::{Micros, ring::NoWake};
 use airlane_transport::EventFd;
-use airlane_wlan::{MacAddr, Micros};
 
 use cell::{Cell, gateway};
 use drive::Drive;

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use airlane_air::{
     Aggregation, Air, AirEvent, Outcome, Position, RadioConfig, RadioId, Transmission,
 };
+use airlane_dot11::{Channel, Dbm, MacAddr, frame::Header};
+use airlane_lane::Micros;
 use airlane_transport::{FromHwsim, HwsimFrame, ToHwsim, TxInfo};
-use airlane_wlan::frame::Header;
-use airlane_wlan::{Channel, Dbm, MacAddr, Micros};
 
 use super::hwsim_frame::{Tries, beacon_width, category, spent, transmission};
 

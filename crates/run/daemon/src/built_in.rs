@@ -9,7 +9,8 @@ use std::collections::{BTreeSet, VecDeque};
 use airlane_air::{Air, AirEvent, Outcome, Position, RadioConfig, RadioId, Transmission};
 use airlane_ap::gateway::{Gateway, Network, Taken};
 use airlane_ap::{AccessPoint, Config, Event, Order, Outgoing, Sent};
-use airlane_wlan::{Buffer, Dbm, MacAddr, Micros};
+use airlane_dot11::{Buffer, Dbm, MacAddr};
+use airlane_lane::Micros;
 
 use super::hwsim_frame::access_point_edca;
 
@@ -173,9 +174,9 @@ impl Served {
     }
 }
 
-fn transmission(outgoing: Outgoing, channel: airlane_wlan::Channel) -> Transmission {
+fn transmission(outgoing: Outgoing, channel: airlane_dot11::Channel) -> Transmission {
     let slowest = outgoing.rates.last().copied();
-    let slowest = slowest.unwrap_or(airlane_wlan::Rate::OFDM_6);
+    let slowest = slowest.unwrap_or(airlane_dot11::Rate::OFDM_6);
     Transmission {
         category: outgoing.category,
         edca: access_point_edca(outgoing.category),

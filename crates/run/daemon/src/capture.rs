@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use airlane_air::capture::radiotap;
 use airlane_air::{Captured, Tap};
-use airlane_wlan::{MacAddr, Micros};
+use airlane_dot11::MacAddr;
+use airlane_lane::Micros;
 use anyhow::Context;
 use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
@@ -205,7 +206,7 @@ impl Capture {
 mod tests {
     use super::*;
     use airlane_air::{Air, AirConfig, Position, RadioConfig};
-    use airlane_wlan::{Band, Channel, Dbm, Rate};
+    use airlane_dot11::{Band, Channel, Dbm, Rate};
     use std::sync::mpsc::channel;
 
     const MINE: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);

@@ -10,7 +10,7 @@ use airlane_lane::PollCounters;
 use airlane_lane::ring::{Receiver, Sender};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_transport::{Ended, EventFd, PciDevServer, PciDevice, VfioUserServer};
-use airlane_wlan::{Command, Event, Request};
+use airlane_waist::{Command, Event, Request};
 
 use super::Transport;
 use super::looker::Looker;

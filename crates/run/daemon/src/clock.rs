@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use airlane_wlan::Micros;
+use airlane_lane::Micros;
 
 /// The run's clock. The only place where the daemon reads the time.
 #[derive(Clone, Copy, Debug)]

@@ -20,7 +20,7 @@ use super::radio::Placed;
 use super::radio_thread::Ask;
 use super::status::RadioStatus;
 
-use airlane_wlan::MacAddr;
+use airlane_dot11::MacAddr;
 
 /// Notices that may wait for a slow listener.
 const NOTICES: usize = 4_096;

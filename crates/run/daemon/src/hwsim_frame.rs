@@ -2,10 +2,12 @@
 //! Pure; which radio sends it where is [`super::access_points`]'s.
 
 use airlane_air::Transmission;
+use airlane_dot11::{
+    AccessCategory, Channel, EdcaParameters, Rate, RateTable, Width, frame::Header,
+};
+use airlane_lane::Micros;
 use airlane_transport::HwsimFrame;
 use airlane_transport::hwsim::MAX_RATES;
-use airlane_wlan::frame::Header;
-use airlane_wlan::{AccessCategory, Channel, EdcaParameters, Micros, Rate, RateLadder, Width};
 use arrayvec::ArrayVec;
 
 /// How often each of a frame's rates may be tried.
@@ -26,11 +28,11 @@ pub fn transmission(token: u64, frame: HwsimFrame, header: &Header) -> Transmiss
     }
 }
 
-/// Entries of a [`RateLadder`].
+/// Entries of a [`RateTable`].
 const LADDER: usize = 16;
 
 /// One attempt an entry, as many as the guest's rate control asked for.
-fn ladder(frame: &HwsimFrame) -> RateLadder {
+fn ladder(frame: &HwsimFrame) -> RateTable {
     let attempts = |&(rate, tries): &(Rate, u8)| std::iter::repeat_n(rate, usize::from(tries));
     let all = frame.rates.iter().flat_map(attempts);
     all.take(LADDER).collect()
@@ -108,7 +110,7 @@ pub fn beacon_width(beacon: &[u8], channel: Channel) -> Width {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airlane_wlan::Band;
+    use airlane_dot11::Band;
 
     fn tries(list: &[u8]) -> Tries {
         list.iter().copied().collect()

@@ -5,11 +5,9 @@
 
 use std::collections::VecDeque;
 
-use airlane_lane::{MAX_VMS, VmId};
-use airlane_wlan::{
-    Channel, Command, Configuration, Dbm, Event, MacAddr, Micros, Rate, Received, ScanEvent,
-    TxStatus,
-};
+use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
+use airlane_lane::{MAX_VMS, Micros, VmId};
+use airlane_waist::{Command, Configuration, Event, Received, ScanEvent, TxStatus};
 
 /// A new association this soon after the last one ended says which access point was left.
 const ROAM: Micros = Micros::from_millis(5_000);
@@ -259,7 +257,8 @@ fn drop_kind(status: TxStatus) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airlane_wlan::{Band, Mode, ReceiveFilter, Tag, TxReport};
+    use airlane_dot11::Band;
+    use airlane_waist::{Mode, ReceiveFilter, Tag, TxReport};
 
     const VM: usize = 3;
     const ONE: MacAddr = MacAddr([2, 0, 0, 0, 1, 1]);

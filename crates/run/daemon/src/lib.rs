@@ -30,17 +30,16 @@ use std::thread::JoinHandle;
 
 use airlane_air::{AirConfig, Position, RadioConfig};
 use airlane_dma::Memory;
+use airlane_dot11::{Dbm, MacAddr};
 use airlane_host_driver::HostConfig;
 use airlane_iwl::{Identity, Model};
-use airlane_lane::VmId;
 use airlane_lane::ring::{Wake, ring};
+use airlane_lane::{Micros, VmId, stamp::Stamps};
 use airlane_nic::AddressPolicy;
 use airlane_transport::{EventFd, EventWake, HwsimServer, serve_hwsim};
-use airlane_wlan::{Dbm, MacAddr, Micros};
 use anyhow::Context;
 
 pub use access_points::{AccessPoints, Site};
-use airlane_lane::stamp::Stamps;
 use airlane_trace::{Collector, Tracer};
 pub use built_in::{BuiltIn, BuiltIns, Served};
 use capture::{Capture, Taps};

@@ -2,7 +2,7 @@
 //! point that VMs could find: see [`super::built_in`] for those.
 
 use airlane_air::{Air, AirEvent};
-use airlane_wlan::Micros;
+use airlane_lane::Micros;
 
 /// A station of our air with a behaviour of its own. No I/O, no clock.
 pub trait Neighbour: Send {

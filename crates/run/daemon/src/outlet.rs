@@ -6,9 +6,8 @@
 
 use std::collections::VecDeque;
 
-use airlane_lane::ring::Sender;
-use airlane_lane::{Coalescer, Coalescing, Verdict};
-use airlane_wlan::{Command, Event, Micros, Request};
+use airlane_lane::{Coalescer, Coalescing, Micros, Verdict, ring::Sender};
+use airlane_waist::{Command, Event, Request};
 
 /// Events of one VM, in order.
 pub struct Outlet {

@@ -4,13 +4,13 @@
 use std::collections::VecDeque;
 
 use airlane_air::{Air, AirConfig, Position, RadioConfig, RadioId};
+use airlane_dot11::{MacAddr, frame::Header};
 use airlane_host_driver::{Host, HostConfig};
-use airlane_lane::VmId;
 use airlane_lane::stamp::{FrameId, Point, Stamps};
+use airlane_lane::{Micros, VmId};
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_transport::{FromHwsim, ToHwsim};
-use airlane_wlan::frame::Header;
-use airlane_wlan::{Command, Event, MacAddr, Micros, Request};
+use airlane_waist::{Command, Event, Request};
 
 use super::access_points::AccessPoints;
 use super::built_in::{BuiltIn, BuiltIns};

@@ -6,10 +6,10 @@ use std::num::NonZeroU64;
 use std::sync::mpsc::{Receiver as Control, SyncSender};
 
 use airlane_air::Position;
-use airlane_lane::VmId;
 use airlane_lane::ring::{Receiver, Sender};
+use airlane_lane::{Micros, VmId};
 use airlane_transport::{EventFd, FromHwsim, ToHwsim};
-use airlane_wlan::{Event, Micros, Request};
+use airlane_waist::{Event, Request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::clock::Clock;

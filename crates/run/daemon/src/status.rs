@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use airlane_lane::VmId;
-use airlane_wlan::{Channel, MacAddr, Micros};
+use airlane_dot11::{Channel, MacAddr};
+use airlane_lane::{Micros, VmId};
 
 use super::built_in::Served;
 use super::journal::Link;

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use airlane_air::{AirConfig, AirMode, Position, RadioConfig, RadioId, Transmission};
 use airlane_dma::{Backing, Memory, Translation};
+use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, OfdmRate, Rate};
 use airlane_iwl::driver::{Card, Driver, MEMORY, Station, TxOptions};
 use airlane_iwl::{Identity, Model};
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
-use airlane_lane::{Polling, VmId};
+use airlane_lane::{Micros, Polling, VmId};
 use airlane_transport::PciDevice;
-use airlane_wlan::{Band, Buffer, Channel, Dbm, Event, MacAddr, Micros, OfdmRate, Rate, Request};
+use airlane_waist::{Event, Request};
 use serde_json::Value;
 
 use super::access_points::AccessPoints;

@@ -8,10 +8,9 @@ use std::time::Duration;
 use airlane_air::{Air, AirConfig, RadioConfig, RadioId};
 use airlane_dma::Memory;
 use airlane_iwl::{Device, Identity};
-use airlane_lane::VmId;
+use airlane_lane::{Micros, VmId};
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_transport::{Ended, EventFd, PciDevice, VfioUserServer};
-use airlane_wlan::Micros;
 
 use super::card_port::{BAR_SIZE, CONFIG_SIZE};
 use super::clock::Clock;

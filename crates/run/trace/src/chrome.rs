@@ -6,8 +6,7 @@
 
 use std::io::{self, Write};
 
-use airlane_lane::VmId;
-use airlane_lane::stamp::Point;
+use airlane_lane::{VmId, stamp::Point};
 use serde::Serialize;
 
 use super::collector::Scale;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use airlane_lane::VmId;
-use airlane_lane::stamp::Stamps;
+use airlane_lane::{VmId, stamp::Stamps};
 
 use super::recorder::{Record, Recorder, Track};
 

@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
+use airlane_dot11::{BufferPool, Dbm};
 use airlane_lane::ring::{Receiver, Sender};
-use airlane_wlan::BufferPool;
 use vhost_user_backend::VringT;
 use virtio_queue::{DescriptorChain, QueueT};
 use vm_memory::GuestAddressSpace;
@@ -17,7 +17,6 @@ use super::netlink::message_length;
 use super::waiting::Waiting;
 use super::{FromHwsim, HwsimCounters, HwsimFrame, ToHwsim};
 use crate::vhost::{self, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify};
-use airlane_wlan::Dbm;
 
 /// Queue of what the guest transmits; the other one is of what it receives.
 const TX: usize = 0;

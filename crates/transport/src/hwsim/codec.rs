@@ -5,7 +5,7 @@
 //! what it requires is sent. In the other direction unknown attributes are skipped. Sources:
 //! `mac80211_hwsim.h`, `hwsim_genl_policy` and the receive functions of `mac80211_hwsim.c`.
 
-use airlane_wlan::{Channel, Dbm, MacAddr, Rate};
+use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
 use arrayvec::ArrayVec;
 
 use super::error::{CodecError, LONGEST_RECEIVED, SHORTEST_RECEIVED};

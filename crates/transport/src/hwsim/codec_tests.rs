@@ -1,6 +1,6 @@
 use super::attribute::*;
 use super::*;
-use airlane_wlan::{Band, Buffer, OfdmRate};
+use airlane_dot11::{Band, Buffer, OfdmRate};
 use proptest::prelude::*;
 
 const RADIO: MacAddr = MacAddr([0x42, 0, 0, 0, 0, 0]);

@@ -1,6 +1,6 @@
 //! What is wrong with a message of hwsim.
 
-use airlane_wlan::ChannelError;
+use airlane_dot11::ChannelError;
 
 /// The shortest frame that hwsim accepts: three addresses.
 pub(super) const SHORTEST_RECEIVED: usize = 24;

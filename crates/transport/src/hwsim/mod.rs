@@ -23,7 +23,7 @@ mod rates;
 mod server;
 mod waiting;
 
-use airlane_wlan::{Buffer, Channel, Dbm, MacAddr, Rate};
+use airlane_dot11::{Buffer, Channel, Dbm, MacAddr, Rate};
 use arrayvec::ArrayVec;
 
 pub use error::CodecError;

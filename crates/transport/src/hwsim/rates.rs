@@ -3,7 +3,7 @@
 //! Source: `struct hwsim_tx_rate`, `hwsim_tx_rate_flag` of `mac80211_hwsim.h`; the index is
 //! mac80211's (`struct ieee80211_tx_rate`): into the band's list of legacy rates, or an MCS.
 
-use airlane_wlan::{Band, DsssRate, OfdmRate, Rate};
+use airlane_dot11::{Band, DsssRate, OfdmRate, Rate};
 
 const SHORT_PREAMBLE: u16 = 1 << 2;
 const HT: u16 = 1 << 3;

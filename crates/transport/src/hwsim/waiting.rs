@@ -53,7 +53,7 @@ impl Waiting {
 mod tests {
     use super::*;
     use crate::hwsim::TxInfo;
-    use airlane_wlan::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
+    use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
 
     fn status(cookie: u64) -> ToHwsim {
         ToHwsim::Status {

@@ -7,7 +7,8 @@
 //!
 //! Not here: BlockAckReq, A-MSDU (a frame like any other).
 
-use airlane_wlan::{Micros, Rate};
+use airlane_dot11::Rate;
+use airlane_lane::Micros;
 
 use crate::airtime::{block_ack_nav, duration};
 use crate::queue::{Pending, Queue, Stream};
@@ -175,8 +176,8 @@ fn opportunity(head: &Pending, rate: Rate) -> Micros {
 mod tests {
     use super::*;
     use crate::{Aggregation, Transmission};
-    use airlane_wlan::frame::Header;
-    use airlane_wlan::{Band, Buffer, Channel};
+    use airlane_dot11::frame::Header;
+    use airlane_dot11::{Band, Buffer, Channel};
 
     /// The load of `frames` QoS frames of `length` bytes, FCS included, at 300 Mb/s.
     fn load(frames: u16, length: usize, spacing_nanos: u32) -> Load {
@@ -192,7 +193,7 @@ mod tests {
             let mut bytes = vec![0; length - 4];
             bytes[0] = 0x88;
             bytes[4] = 2;
-            airlane_wlan::frame::set_sequence_number(&mut bytes, number);
+            airlane_dot11::frame::set_sequence_number(&mut bytes, number);
             let header = Header::parse(&bytes).unwrap();
             let frame = Buffer::from_slice(&bytes).unwrap();
             let mut transmission = Transmission::new(0, frame, channel, rate);

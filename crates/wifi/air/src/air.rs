@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use airlane_wlan::{AccessCategory, BufferPool, Channel, MacAddr, Micros, frame::Header};
+use airlane_dot11::{AccessCategory, BufferPool, Channel, MacAddr, frame::Header};
+use airlane_lane::Micros;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
@@ -307,7 +308,7 @@ impl Air {
         radio: RadioId,
         pending: &Pending,
         outcome: Outcome,
-        ack_signal: Option<airlane_wlan::Dbm>,
+        ack_signal: Option<airlane_dot11::Dbm>,
     ) {
         let counter = match outcome {
             Outcome::Acknowledged => &mut self.counters.acknowledged,

@@ -3,7 +3,7 @@
 //!
 //! Not here: the capture file around them (link type 127, `LINKTYPE_IEEE802_11_RADIOTAP`).
 
-use airlane_wlan::{Band, DsssRate, Rate};
+use airlane_dot11::{Band, DsssRate, Rate};
 use arrayvec::ArrayVec;
 
 use crate::{Captured, Subframe};
@@ -156,7 +156,8 @@ fn mcs(rate: Rate) -> Option<[u8; 3]> {
 mod tests {
     use super::*;
     use crate::{Air, AirConfig, Position, RadioConfig};
-    use airlane_wlan::{Channel, Dbm, Micros, OfdmRate};
+    use airlane_dot11::{Channel, Dbm, OfdmRate};
+    use airlane_lane::Micros;
 
     fn captured(rate: Rate, signal: Option<Dbm>) -> Radiotap {
         header(rate, signal, None)

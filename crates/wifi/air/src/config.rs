@@ -1,6 +1,6 @@
 //! What a medium is made of: propagation, noise, and whether there is any air at all.
 
-use airlane_wlan::Dbm;
+use airlane_dot11::Dbm;
 
 /// Settings of one medium, fixed for its life.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,8 @@
 //! Only radios with something to send, or with a post-back-off still running, are kept up to date;
 //! an idle radio costs nothing and looks back at the recent past when it begins to contend.
 
-use airlane_wlan::{AccessCategory, Channel, Micros};
+use airlane_dot11::{AccessCategory, Channel};
+use airlane_lane::Micros;
 
 use crate::airtime::eifs_extra;
 use crate::medium::{Past, Ppdu};

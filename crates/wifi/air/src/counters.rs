@@ -1,6 +1,7 @@
 //! What the medium counts.
 
-use airlane_wlan::{Channel, Micros};
+use airlane_dot11::Channel;
+use airlane_lane::Micros;
 
 /// Totals since the medium began. `offered = acknowledged + given_up + unacknowledged + cancelled`
 /// plus what is still queued.

@@ -11,7 +11,7 @@
 //! Left out: fading, frequency selectivity, and any loss of separating MIMO streams. Each of `n`
 //! streams has an `n`-th of the power.
 
-use airlane_wlan::{DsssRate, OfdmRate, Rate};
+use airlane_dot11::{DsssRate, OfdmRate, Rate};
 
 #[derive(Clone, Copy)]
 enum Modulation {

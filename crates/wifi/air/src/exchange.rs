@@ -1,7 +1,8 @@
 //! Frame exchanges: RTS, CTS, data, ACK, each a SIFS after the other, and what happens when one
 //! does not come (IEEE 802.11-2020 10.3.2.9, 10.3.2.11, 10.23.2.12).
 
-use airlane_wlan::{AccessCategory, Band, Micros};
+use airlane_dot11::{AccessCategory, Band};
+use airlane_lane::Micros;
 
 use crate::airtime::{answer_timeout, response_rate, sifs, slot};
 use crate::medium::{Content, Mpdu, Past, Ppdu, PpduId};

@@ -1,7 +1,8 @@
 //! The frames of an exchange as they go on the air: who, at what rate, how long, and for how long
 //! they reserve the medium (IEEE 802.11-2020 9.2.5, 10.6.6).
 
-use airlane_wlan::{Band, Buffer, BufferPool, Micros, Rate, frame};
+use airlane_dot11::{Band, Buffer, BufferPool, Rate, frame};
+use airlane_lane::Micros;
 use arrayvec::ArrayVec;
 
 use crate::aggregate::Load;

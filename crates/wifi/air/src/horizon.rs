@@ -5,7 +5,8 @@
 //! was worked out at its time or later, so nobody need come back for it. Ends of frames and
 //! time-outs do come out: what is heard, what has been sent.
 
-use airlane_wlan::{Channel, Micros};
+use airlane_dot11::Channel;
+use airlane_lane::Micros;
 
 use crate::airtime::{ACK_BYTES, duration, protection_rate, response_rate};
 use crate::medium::PpduId;

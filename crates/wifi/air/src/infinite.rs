@@ -1,7 +1,7 @@
 //! A medium without air: every frame arrives, and is acknowledged, in the moment in which it is
 //! sent. For benchmarks of everything else.
 
-use airlane_wlan::{Dbm, MacAddr};
+use airlane_dot11::{Dbm, MacAddr};
 
 use crate::medium::Source;
 use crate::queue::Pending;
@@ -14,7 +14,8 @@ impl Air {
         pending.attempts = 1;
         pending.used = Some((rate, rate));
         self.counters.frames += 1;
-        self.counters.bytes += (pending.transmission.frame.len() + airlane_wlan::frame::FCS) as u64;
+        self.counters.bytes +=
+            (pending.transmission.frame.len() + airlane_dot11::frame::FCS) as u64;
         let reached = if pending.receiver.is_group() {
             self.hand_to_all(from, &pending)
         } else {

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use airlane_wlan::{Buffer, Channel, Dbm, MacAddr, Micros, Rate, frame};
+use airlane_dot11::{Buffer, Channel, Dbm, MacAddr, Rate, frame};
+use airlane_lane::Micros;
 use arrayvec::ArrayVec;
 
 use crate::queue::Stream;

@@ -2,7 +2,7 @@
 //!
 //! Not here: fading and shadowing. A link's loss depends on distance and frequency alone.
 
-use airlane_wlan::{Channel, Rate};
+use airlane_dot11::{Channel, Rate};
 
 use crate::{PathLoss, Position};
 
@@ -52,7 +52,7 @@ pub(crate) fn dbm(milliwatts: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airlane_wlan::Band;
+    use airlane_dot11::Band;
 
     fn place(x: f32) -> Position {
         Position { x, y: 0.0, z: 0.0 }

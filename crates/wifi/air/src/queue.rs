@@ -3,8 +3,9 @@
 
 use std::collections::VecDeque;
 
-use airlane_wlan::frame::{self, Header};
-use airlane_wlan::{Channel, EdcaParameters, MacAddr, Micros, Rate};
+use airlane_dot11::frame::{self, Header};
+use airlane_dot11::{Channel, EdcaParameters, MacAddr, Rate};
+use airlane_lane::Micros;
 use rand::Rng;
 use rand::rngs::SmallRng;
 

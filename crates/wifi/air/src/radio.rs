@@ -1,6 +1,7 @@
 //! The radios of a medium: who they are, where, tuned to what, and how far each is in sending.
 
-use airlane_wlan::{AccessCategory, Channel, Dbm, MacAddr, Micros};
+use airlane_dot11::{AccessCategory, Channel, Dbm, MacAddr};
+use airlane_lane::Micros;
 
 use crate::aggregate::Load;
 use crate::queue::Queue;

@@ -1,6 +1,6 @@
 //! Who receives a frame that has ended, and who does not and why.
 
-use airlane_wlan::{Channel, Dbm, MacAddr, Rate, Width, frame};
+use airlane_dot11::{Channel, Dbm, MacAddr, Rate, Width, frame};
 use rand::Rng;
 
 use crate::error_model::success_probability;

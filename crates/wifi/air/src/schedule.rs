@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use airlane_wlan::Micros;
+use airlane_lane::Micros;
 
 use crate::RadioId;
 use crate::medium::PpduId;

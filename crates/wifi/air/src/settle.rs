@@ -1,7 +1,8 @@
 //! The end of an exchange: which of its frames have ended, and how, and which are sent again
 //! (IEEE 802.11-2020 10.3.4.3, 10.23.2.2, 10.25.6.7).
 
-use airlane_wlan::{AccessCategory, Dbm, Micros};
+use airlane_dot11::{AccessCategory, Dbm};
+use airlane_lane::Micros;
 
 use crate::queue::Pending;
 use crate::radio::{Exchange, Phase};

@@ -1,6 +1,7 @@
 //! Listening to everything: each frame on the air is shown to the tap when it ends.
 
-use airlane_wlan::{Channel, Dbm, MacAddr, Micros, Rate, frame};
+use airlane_dot11::{Channel, Dbm, MacAddr, Rate, frame};
+use airlane_lane::Micros;
 use arrayvec::ArrayVec;
 
 use crate::RadioId;

@@ -1,8 +1,7 @@
 //! What a radio is asked to send, and what the medium tells about it.
 
-use airlane_wlan::{
-    AccessCategory, Band, Buffer, Channel, Dbm, EdcaParameters, Micros, Rate, RateLadder,
-};
+use airlane_dot11::{AccessCategory, Band, Buffer, Channel, Dbm, EdcaParameters, Rate, RateTable};
+use airlane_lane::Micros;
 
 use crate::RadioId;
 
@@ -68,7 +67,7 @@ pub struct Transmission {
     pub edca: EdcaParameters,
     /// One attempt each, the last repeated. Empty: the slowest rate of the band. A frame that was
     /// missing in a BlockAck begins again at the first.
-    pub rates: RateLadder,
+    pub rates: RateTable,
     /// Attempts beyond the first.
     pub retry_limit: u8,
     /// An acknowledgement is expected; never for group frames.
@@ -91,7 +90,7 @@ impl Transmission {
     /// An acknowledged best-effort frame under DCF, at one rate, with seven retries: a start from
     /// which the fields are set.
     pub fn new(token: u64, frame: Buffer, channel: Channel, rate: Rate) -> Self {
-        let mut rates = RateLadder::new();
+        let mut rates = RateTable::new();
         rates.push(rate);
         Self {
             token,

@@ -3,7 +3,8 @@
 //!
 //! Not here: channels that overlap without sharing a 20 MHz channel, as in 2.4 GHz.
 
-use airlane_wlan::{Channel, Dbm, Micros, Rate, Width};
+use airlane_dot11::{Channel, Dbm, Rate, Width};
+use airlane_lane::Micros;
 
 use crate::contend::NOTICED;
 use crate::medium::{HALF_DB, Ppdu, Source};

@@ -4,7 +4,8 @@
 mod common;
 
 use airlane_air::*;
-use airlane_wlan::*;
+use airlane_dot11::*;
+use airlane_lane::Micros;
 use common::*;
 use proptest::prelude::*;
 

@@ -8,7 +8,7 @@
 mod common;
 
 use airlane_air::*;
-use airlane_wlan::*;
+use airlane_lane::Micros;
 use common::bianchi::{Slots, collision, played, throughput};
 use common::*;
 

@@ -3,7 +3,8 @@
 mod common;
 
 use airlane_air::*;
-use airlane_wlan::*;
+use airlane_dot11::*;
+use airlane_lane::Micros;
 use common::*;
 
 struct Load {

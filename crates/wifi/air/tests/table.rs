@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use airlane_air::*;
-use airlane_wlan::*;
+use airlane_dot11::*;
+use airlane_lane::Micros;
 use common::*;
 
 const PAYLOAD: usize = 1472;

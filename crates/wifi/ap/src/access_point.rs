@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use airlane_wlan::{
-    AccessCategory, Buffer, BufferPool, MacAddr, Micros, Rate, RateLadder, frame::Header,
-};
+use airlane_dot11::{AccessCategory, Buffer, BufferPool, MacAddr, Rate, RateTable, frame::Header};
+use airlane_lane::Micros;
 use rand::rngs::StdRng;
 use rand::{RngCore, SeedableRng};
 
@@ -40,7 +39,7 @@ pub struct Outgoing {
     /// Which queue.
     pub category: AccessCategory,
     /// One attempt each.
-    pub rates: RateLadder,
+    pub rates: RateTable,
 }
 
 /// How a frame ended.

@@ -3,7 +3,8 @@
 //!
 //! Not here: sending (it says what), keys of other stations, what the keys encrypt.
 
-use airlane_wlan::{MacAddr, Micros};
+use airlane_dot11::MacAddr;
+use airlane_lane::Micros;
 
 use crate::crypto::{Nonce, Parties, Pmk, Ptk};
 use crate::eapol::{KeyFrame, KeyFrameError, genuine, info};

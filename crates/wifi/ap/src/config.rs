@@ -1,6 +1,7 @@
 //! What one access point is told to be.
 
-use airlane_wlan::{Channel, MacAddr, Micros};
+use airlane_dot11::{Channel, MacAddr};
+use airlane_lane::Micros;
 
 use crate::crypto::Pmk;
 

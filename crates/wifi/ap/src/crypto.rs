@@ -2,7 +2,7 @@
 //! is done with them in EAPOL-Key frames. AES, SHA-1, HMAC, PBKDF2 and key wrap are libraries'.
 
 use aes_kw::KekAes128;
-use airlane_wlan::MacAddr;
+use airlane_dot11::MacAddr;
 use hmac::{Hmac, Mac};
 use sha1::Sha1;
 

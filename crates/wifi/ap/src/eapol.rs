@@ -152,7 +152,7 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 mod tests {
     use super::*;
     use crate::crypto::{Parties, Pmk};
-    use airlane_wlan::MacAddr;
+    use airlane_dot11::MacAddr;
     use proptest::prelude::*;
 
     fn ptk(seed: u8) -> Ptk {

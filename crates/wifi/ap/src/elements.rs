@@ -1,6 +1,6 @@
 //! Elements of management frames (IEEE 802.11-2020 9.4.2): found, checked, and those of our own.
 
-use airlane_wlan::Band;
+use airlane_dot11::Band;
 
 use crate::config::Config;
 
@@ -187,7 +187,7 @@ fn element(id: u8, body: &[u8], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airlane_wlan::{Channel, MacAddr};
+    use airlane_dot11::{Channel, MacAddr};
 
     fn config(band: Band, number: u16) -> Config {
         let channel = Channel::new(band, number).unwrap();

@@ -1,7 +1,8 @@
 //! Probe, authentication, association, and their ends (IEEE 802.11-2020 11.1.4, 11.3).
 
-use airlane_wlan::frame::{Header, subtype};
-use airlane_wlan::{MacAddr, Micros};
+use airlane_dot11::MacAddr;
+use airlane_dot11::frame::{Header, subtype};
+use airlane_lane::Micros;
 
 use crate::access_point::{AccessPoint, Event, OnAir};
 use crate::authenticator::Authenticator;

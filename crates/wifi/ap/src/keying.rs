@@ -1,6 +1,7 @@
 //! The handshakes of all stations, and the group key that they share (IEEE 802.11-2020 12.7.6, 12.7.7).
 
-use airlane_wlan::{MacAddr, Micros};
+use airlane_dot11::MacAddr;
+use airlane_lane::Micros;
 
 use crate::access_point::{AccessPoint, Event, random};
 use crate::authenticator::{GroupKey, Overdue, Refusal, Step};
@@ -76,7 +77,7 @@ impl AccessPoint {
             kind: eapol::ETHER_TYPE,
         };
         let frame = header.with(payload);
-        if let Some(ethernet) = airlane_wlan::Buffer::from_slice(&frame) {
+        if let Some(ethernet) = airlane_dot11::Buffer::from_slice(&frame) {
             let msdu = Msdu {
                 ethernet,
                 priority: PRIORITY,

@@ -1,6 +1,6 @@
 //! Keys in use: packet numbers that rise, and those that were seen (IEEE 802.11-2020 12.5.3.4.4).
 
-use airlane_ccmp::Ccmp;
+use airlane_dot11::ccmp::Ccmp;
 
 /// One replay counter for each priority, as both ends announce.
 const PRIORITIES: usize = 16;

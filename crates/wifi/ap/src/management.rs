@@ -1,7 +1,6 @@
 //! The management frames that an access point sends (IEEE 802.11-2020 9.3.3), byte by byte.
 
-use airlane_wlan::MacAddr;
-use airlane_wlan::frame::subtype;
+use airlane_dot11::{MacAddr, frame::subtype};
 
 use crate::config::Config;
 use crate::elements;
@@ -140,7 +139,7 @@ fn header(subtype: u8, to: MacAddr, bssid: MacAddr) -> Vec<u8> {
 fn capabilities(config: &Config) -> u16 {
     let privacy = if config.is_protected() { PRIVACY } else { 0 };
     match config.channel.band() {
-        airlane_wlan::Band::Ghz2 => ESS | SHORT_PREAMBLE | SHORT_SLOT | privacy,
-        airlane_wlan::Band::Ghz5 => ESS | privacy,
+        airlane_dot11::Band::Ghz2 => ESS | SHORT_PREAMBLE | SHORT_SLOT | privacy,
+        airlane_dot11::Band::Ghz5 => ESS | privacy,
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! An Ethernet frame here is destination, source, EtherType or length, payload; no FCS.
 
-use airlane_wlan::frame::{CCMP_HEADER, CCMP_MIC, Header};
-use airlane_wlan::{Buffer, MacAddr};
+use airlane_dot11::frame::{CCMP_HEADER, CCMP_MIC, Header};
+use airlane_dot11::{Buffer, MacAddr};
 
 /// Destination, source, EtherType.
 pub const ETHERNET_HEADER: usize = 14;
@@ -120,7 +120,7 @@ impl Down {
             out.put(&[tid & 7, 0])?;
         }
         if let Some((id, number)) = self.ccmp {
-            out.put(&airlane_ccmp::header(id, number))?;
+            out.put(&airlane_dot11::ccmp::header(id, number))?;
         }
         out.put(llc)?;
         out.put(rest)
@@ -263,7 +263,7 @@ mod tests {
         let frame = written(protected, &ethernet(0x0800, b"x"));
         assert_eq!(frame.len(), 24 + 8 + 8 + 1 + 8);
         assert_eq!(Header::parse(&frame).unwrap().control, 0x4208);
-        assert_eq!(&frame[24..32], airlane_ccmp::header(1, 9));
+        assert_eq!(&frame[24..32], airlane_dot11::ccmp::header(1, 9));
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub fn traffic_map(count: u8, period: u8, group: bool, ids: impl Iterator<Item =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airlane_wlan::Buffer;
+    use airlane_dot11::Buffer;
 
     fn msdu(priority: u8) -> Msdu {
         Msdu {

@@ -1,7 +1,7 @@
 //! At what rate a station is sent to: up after ten frames without a retry, down after two with one
 //! (as Lucent's ARF, Kamerman and Monteban 1997). Not here: HT.
 
-use airlane_wlan::{OfdmRate, Rate, RateLadder};
+use airlane_dot11::{OfdmRate, Rate, RateTable};
 
 /// Frames in a row that went through at once before a higher rate is tried.
 const UP: u8 = 10;
@@ -52,8 +52,8 @@ impl RateControl {
     }
 
     /// What to try, one attempt each.
-    pub fn ladder(&self) -> RateLadder {
-        let mut ladder = RateLadder::new();
+    pub fn ladder(&self) -> RateTable {
+        let mut ladder = RateTable::new();
         let mut at = self.current;
         for _ in 0..3 {
             let rate = OfdmRate::ALL.get(at).copied().unwrap_or(OfdmRate::M6);

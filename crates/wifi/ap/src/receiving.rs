@@ -1,7 +1,8 @@
 //! What the radio heard: which frames are for whom (IEEE 802.11-2020 10.3.2, 11.3.3).
 
-use airlane_wlan::frame::{FrameType, Header, subtype};
-use airlane_wlan::{MacAddr, Micros};
+use airlane_dot11::MacAddr;
+use airlane_dot11::frame::{FrameType, Header, subtype};
+use airlane_lane::Micros;
 
 use crate::access_point::{AccessPoint, Order};
 use crate::counters::Drop;
@@ -122,8 +123,8 @@ impl AccessPoint {
     fn decrypt(&mut self, from: MacAddr, header: &Header) -> Result<(), Drop> {
         let station = self.stations.get_mut(from).ok_or(Drop::NotAssociated)?;
         let key = station.pairwise.as_mut().ok_or(Drop::Undecryptable)?;
-        let number = airlane_ccmp::packet_number(header, &self.scratch);
-        let id = airlane_ccmp::key_id(header, &self.scratch);
+        let number = airlane_dot11::ccmp::packet_number(header, &self.scratch);
+        let id = airlane_dot11::ccmp::key_id(header, &self.scratch);
         let (Some(number), Some(0)) = (number, id) else {
             return Err(Drop::Undecryptable);
         };
@@ -132,9 +133,9 @@ impl AccessPoint {
         if !key.accept(header.tid, number) {
             return Err(Drop::Replayed);
         }
-        let body = header.length..header.length + airlane_wlan::frame::CCMP_HEADER;
+        let body = header.length..header.length + airlane_dot11::frame::CCMP_HEADER;
         self.scratch.drain(body);
-        let end = self.scratch.len() - airlane_wlan::frame::CCMP_MIC;
+        let end = self.scratch.len() - airlane_dot11::frame::CCMP_MIC;
         self.scratch.truncate(end);
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! What the radio is to send: beacons, frames for stations that are awake, what waited for those who
 //! wake, group frames after the DTIM (IEEE 802.11-2020 11.2.3.6).
 
-use airlane_wlan::frame::Header;
-use airlane_wlan::{AccessCategory, Band, Buffer, MacAddr, Micros, Rate, RateLadder};
+use airlane_dot11::{AccessCategory, Band, Buffer, MacAddr, Rate, RateTable, frame::Header};
+use airlane_lane::Micros;
 
 use crate::access_point::{AccessPoint, OnAir, Order, Outgoing, Sent};
 use crate::counters::Drop;
@@ -225,7 +225,7 @@ impl AccessPoint {
 
     pub(crate) fn send_management(&mut self, to: MacAddr, mut frame: Vec<u8>) {
         let number = self.next_sequence();
-        airlane_wlan::frame::set_sequence_number(&mut frame, number);
+        airlane_dot11::frame::set_sequence_number(&mut frame, number);
         self.send_plain(to, &frame, OnAir::Passing);
     }
 
@@ -244,7 +244,7 @@ impl AccessPoint {
         }
     }
 
-    fn basic_rates(&self) -> RateLadder {
+    fn basic_rates(&self) -> RateTable {
         let rate = match self.config.channel.band() {
             Band::Ghz2 => Rate::DSSS_1,
             Band::Ghz5 => Rate::OFDM_6,
@@ -257,7 +257,7 @@ impl AccessPoint {
         receiver: MacAddr,
         frame: Buffer,
         category: AccessCategory,
-        rates: RateLadder,
+        rates: RateTable,
         what: OnAir,
     ) {
         let token = self.next_token;
@@ -315,10 +315,10 @@ impl AccessPoint {
 
 /// Puts an Ethernet frame into an 802.11 frame, encrypted if `down` says so.
 fn seal(
-    pool: &mut airlane_wlan::BufferPool,
+    pool: &mut airlane_dot11::BufferPool,
     down: &Down,
     ethernet: &[u8],
-    cipher: Option<&airlane_ccmp::Ccmp>,
+    cipher: Option<&airlane_dot11::ccmp::Ccmp>,
 ) -> Option<Buffer> {
     let length = down.length(ethernet)?;
     let write = |out: &mut [u8]| {

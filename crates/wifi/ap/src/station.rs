@@ -1,6 +1,7 @@
 //! One station as its access point knows it: how far it has joined, its keys, what waits for it.
 
-use airlane_wlan::{MacAddr, Micros};
+use airlane_dot11::MacAddr;
+use airlane_lane::Micros;
 use arrayvec::ArrayVec;
 
 use crate::authenticator::Authenticator;

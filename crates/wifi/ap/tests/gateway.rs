@@ -5,7 +5,8 @@ use std::net::Ipv4Addr;
 
 use airlane_ap::gateway::{Gateway, Network, Taken};
 use airlane_ap::testing::Host;
-use airlane_wlan::{MacAddr, Micros};
+use airlane_dot11::MacAddr;
+use airlane_lane::Micros;
 use proptest::prelude::*;
 
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 1);

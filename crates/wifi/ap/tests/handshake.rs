@@ -5,7 +5,7 @@ mod common;
 use airlane_ap::eapol::{KeyFrame, info};
 use airlane_ap::testing::{RSN, Supplicant};
 use airlane_ap::{Drop, Event};
-use airlane_wlan::Micros;
+use airlane_lane::Micros;
 use common::{BSSID, Bench, OTHER, PASSPHRASE, STATION, config};
 
 const SECOND: Micros = Micros::from_millis(1_000);
@@ -169,8 +169,8 @@ fn who_never_confirms_a_group_key_is_sent_away_with_reason_16() {
 /// EtherType and payload of an encrypted frame to the station.
 fn opened(key: &[u8; 16], sealed: &[u8]) -> Vec<u8> {
     let mut frame = sealed.to_vec();
-    let header = airlane_wlan::frame::Header::parse(&frame).unwrap();
-    airlane_ccmp::Ccmp::new(key)
+    let header = airlane_dot11::frame::Header::parse(&frame).unwrap();
+    airlane_dot11::ccmp::Ccmp::new(key)
         .decrypt(&header, &mut frame)
         .unwrap();
     frame[header.length + 8 + 6..frame.len() - 8].to_vec()

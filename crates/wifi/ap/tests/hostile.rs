@@ -4,8 +4,7 @@ mod common;
 
 use airlane_ap::testing::RSN;
 use airlane_ap::{Drop, MAX_STATIONS, Order};
-use airlane_wlan::MacAddr;
-use airlane_wlan::frame::subtype;
+use airlane_dot11::{MacAddr, frame::subtype};
 use common::{BSSID, Bench, OTHER, STATION, config};
 use proptest::prelude::*;
 

@@ -10,11 +10,9 @@
 
 use std::collections::BTreeMap;
 
-use airlane_lane::VmId;
-use airlane_wlan::frame::subtype;
-use airlane_wlan::{
-    Buffer, Channel, MacAddr, Micros, ReceiveFilter, Received, ScanChannel, ScanRequest,
-};
+use airlane_dot11::{Buffer, Channel, MacAddr, frame::subtype};
+use airlane_lane::{Micros, VmId};
+use airlane_waist::{ReceiveFilter, Received, ScanChannel, ScanRequest};
 
 /// Frames kept. What is evicted takes the looks at its channel with it.
 const FRAMES: usize = 128;

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use airlane_lane::{MAX_VMS, VmId};
-use airlane_wlan::{Command, Event, MacAddr, Micros, PowerSave, Refusal, Reply, Request, Tag};
+use airlane_dot11::MacAddr;
+use airlane_lane::{MAX_VMS, Micros, VmId};
+use airlane_waist::{Command, Event, PowerSave, Refusal, Reply, Request, Tag};
 
 use crate::cache::ScanCache;
 use crate::policy::{Answer, CommandKind, answer};

@@ -1,7 +1,7 @@
 //! The policy table: what the host driver does about each command (Virtual WiFi, section 3.3: a
 //! driver may change its own state; what touches the whole card is decided here).
 
-use airlane_wlan::Command;
+use airlane_waist::Command;
 
 /// The three answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ kinds! {
     SetKey(_),
     RemoveKey(..),
     BlockAck(_),
-    RateLadder(..),
+    RateTable(..),
     Scan(_),
     AbortScan,
     Visit(_),
@@ -144,7 +144,7 @@ pub const POLICY: &[Rule] = {
             "Agreements are made per vMAC and peer.",
         ),
         rule(
-            K::RateLadder,
+            K::RateTable,
             PassOn,
             "The NIC updates the rate table of this VM-ID alone.",
         ),

@@ -1,6 +1,6 @@
 //! One sleep schedule out of many (Virtual WiFi, section 3.3, "power save command").
 
-use airlane_wlan::PowerSave;
+use airlane_waist::PowerSave;
 
 /// What all of `wishes` can live with, one per initialized VM; `None` where a VM has not said.
 /// Awake as long as the most wakeful wants, asleep as short as the lightest sleeper.
@@ -27,7 +27,7 @@ fn merge(a: PowerSave, b: PowerSave) -> PowerSave {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airlane_wlan::Micros;
+    use airlane_lane::Micros;
 
     fn sleep(interval: u32, timeout: u64) -> PowerSave {
         PowerSave {

@@ -7,10 +7,9 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use airlane_lane::{MAX_VMS, VmId};
-use airlane_wlan::{
-    Band, Channel, MacAddr, Micros, ScanChannel, ScanEvent, ScanRequest, Visit, Visitor,
-};
+use airlane_dot11::{Band, Channel, MacAddr};
+use airlane_lane::{MAX_VMS, Micros, VmId};
+use airlane_waist::{ScanChannel, ScanEvent, ScanRequest, Visit, Visitor};
 
 /// What each further probe request adds to the stay: as the driver reckons it for its own (dvm/scan.c
 /// IWL_ACTIVE_DWELL_FACTOR_24GHZ, IWL_ACTIVE_DWELL_FACTOR_52GHZ).

@@ -4,10 +4,10 @@
 //! A VM is told the same as by a card of its own: the command's answer, then for each channel that
 //! it is begun, what was heard, that it is left, and at the end that all is complete.
 
-use airlane_lane::VmId;
-use airlane_wlan::{
-    Command, Event, MacAddr, Micros, Received, Refusal, Reply, Request, ScanChannel, ScanEvent,
-    ScanRequest, Tag,
+use airlane_dot11::MacAddr;
+use airlane_lane::{Micros, VmId};
+use airlane_waist::{
+    Command, Event, Received, Refusal, Reply, Request, ScanChannel, ScanEvent, ScanRequest, Tag,
 };
 
 use crate::cache::announcement;

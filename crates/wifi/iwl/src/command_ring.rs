@@ -1,7 +1,7 @@
 //! The command ring: each entry is taken once, answered once, in ring order (`pcie/tx.c`).
 
 use airlane_dma::{Memory, Window};
-use airlane_wlan::{Command, Reply};
+use airlane_waist::{Command, Reply};
 
 use crate::commands::{self, Asked, HostCommand, Known, Shape};
 use crate::notification;
@@ -120,7 +120,7 @@ fn ask(
 /// A scan that cannot be read does not start; everything else is said to be done.
 fn refusal(command: &HostCommand) -> Reply {
     if command.id == commands::SCAN {
-        Reply::Refused(airlane_wlan::Refusal::NoScan)
+        Reply::Refused(airlane_waist::Refusal::NoScan)
     } else {
         Reply::Ok
     }

@@ -8,7 +8,7 @@ mod fetch;
 
 use airlane_dma::{Memory, Window};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
-use airlane_wlan::{Event, Reply, Request, Tag};
+use airlane_waist::{Event, Reply, Request, Tag};
 
 use crate::command_ring::Outstanding;
 use crate::commands::Known;

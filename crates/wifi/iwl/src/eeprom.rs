@@ -123,7 +123,7 @@ fn write_power(bytes: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airlane_wlan::MacAddr;
+    use airlane_dot11::MacAddr;
 
     fn eeprom() -> Eeprom {
         Eeprom::new(&Identity {

@@ -1,7 +1,7 @@
 //! The Intel 5000/6000 family as a guest sees it: PCI configuration space, registers, rings in guest
 //! memory, host commands, EEPROM and a microcode image of our own. An unmodified `iwlwifi`/`iwldvm`
-//! drives it; what the driver asks becomes [`airlane_wlan::Command`]s, and
-//! [`airlane_wlan::Event`]s become what the card would write into the guest.
+//! drives it; what the driver asks becomes [`airlane_waist::Command`]s, and
+//! [`airlane_waist::Event`]s become what the card would write into the guest.
 //!
 //! Not here: the radio, the medium, any transport, any clock. A [`Device`] is a plain state machine.
 

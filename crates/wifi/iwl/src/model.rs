@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use airlane_wlan::MacAddr;
+use airlane_dot11::MacAddr;
 
 /// A card of the family. All receive and send in 2.4 and 5 GHz, 20 and 40 MHz wide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

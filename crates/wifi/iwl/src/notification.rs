@@ -1,7 +1,8 @@
 //! What the card tells its driver unasked: scan progress, missed beacons, channel switches
 //! (`dvm/commands.h`).
 
-use airlane_wlan::{Band, Channel, MissedBeacons, ScanEvent};
+use airlane_dot11::{Band, Channel};
+use airlane_waist::{MissedBeacons, ScanEvent};
 
 use crate::response::{NOTIFICATION, Packet, id};
 

@@ -1,6 +1,6 @@
 //! The card's rate word, rate_n_flags (`dvm/commands.h`), to and from [`Rate`].
 
-use airlane_wlan::{DsssRate, OfdmRate, Rate};
+use airlane_dot11::{DsssRate, OfdmRate, Rate};
 
 const HT: u32 = 1 << 8;
 const CCK: u32 = 1 << 9;

@@ -1,7 +1,8 @@
 //! A received frame as the card writes it: RX_PHY, what the receiver measured, and RX_MPDU, the frame
 //! with a status word (`struct iwl_rx_phy_res`, `struct iwl_rx_mpdu_res_start`).
 
-use airlane_wlan::{Band, Dbm, Rate, Received, RxCipher};
+use airlane_dot11::{Band, Dbm, Rate};
+use airlane_waist::{Received, RxCipher};
 
 use arrayvec::ArrayVec;
 

@@ -1,7 +1,8 @@
 //! Packets that the card writes about itself: responses to host commands and notifications
 //! (`dvm/commands.h`). Pure encoders; where they go is the receive ring's business.
 
-use airlane_wlan::{Band, Refusal, Reply, Statistics, Width};
+use airlane_dot11::{Band, Width};
+use airlane_waist::{Refusal, Reply, Statistics};
 use smallvec::SmallVec;
 
 use crate::wire::put;

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use airlane_dma::{Memory, Window};
-use airlane_wlan::Received;
+use airlane_waist::Received;
 
 use crate::receive;
 use crate::registers::fh;

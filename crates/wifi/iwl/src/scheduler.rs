@@ -1,7 +1,8 @@
 //! Where each transmit queue stands: its read and write index, its FIFO, and whether it may fetch
 //! (`iwl-scd.h`, `pcie/tx.c`).
 
-use airlane_wlan::{AccessCategory, Tag};
+use airlane_dot11::AccessCategory;
+use airlane_waist::Tag;
 
 use crate::registers::scd;
 

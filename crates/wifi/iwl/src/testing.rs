@@ -5,9 +5,8 @@
 //! [`FakeDriver::event`] by hand.
 
 use airlane_dma::{Backing, Memory};
-use airlane_wlan::{
-    Command, Event, MacAddr, Rate, Reply, Request, ScanEvent, Statistics, TxReport, TxStatus,
-};
+use airlane_dot11::{MacAddr, Rate};
+use airlane_waist::{Command, Event, Reply, Request, ScanEvent, Statistics, TxReport, TxStatus};
 
 pub use crate::driver::*;
 use crate::{Device, Identity, Model};
@@ -150,6 +149,6 @@ pub fn sent(sequence_control: u16) -> TxReport {
         rts_failures: 0,
         rate: Rate::OFDM_6,
         sequence_control,
-        airtime: airlane_wlan::Micros(100),
+        airtime: airlane_lane::Micros(100),
     }
 }

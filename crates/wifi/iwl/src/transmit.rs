@@ -2,11 +2,9 @@
 //! the frame lies.
 
 use airlane_dma::{Frame, Memory, Window};
+use airlane_dot11::{AccessCategory, Rate, frame::Header};
 use airlane_lane::stamp::{Point, Stamps};
-use airlane_wlan::frame::Header;
-use airlane_wlan::{
-    AccessCategory, Rate, STATIONS, StationIndex, Transmit, TxCipher, TxRate, TxReport, TxStatus,
-};
+use airlane_waist::{STATIONS, StationIndex, Transmit, TxCipher, TxRate, TxReport, TxStatus};
 
 use crate::commands::Known;
 use crate::rate;

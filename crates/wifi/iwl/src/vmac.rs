@@ -1,7 +1,7 @@
 //! When the vMAC behind a card comes and goes: one `Initialize` per start, one `Reset` per stop, and
 //! silence for everything that the radio says about the time before.
 
-use airlane_wlan::Command;
+use airlane_waist::Command;
 
 /// What the radio has been and is to be told.
 #[derive(Debug, Default)]

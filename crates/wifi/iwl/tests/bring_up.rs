@@ -1,9 +1,10 @@
 //! From power-off to a running interface, by the driver's register sequences.
 
+use airlane_dot11::MacAddr;
 use airlane_iwl::microcode;
 use airlane_iwl::testing::{FakeDriver, Image};
 use airlane_iwl::{Device, Identity, Model};
-use airlane_wlan::{Command, Event, MacAddr};
+use airlane_waist::{Command, Event};
 
 const ADDRESS: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 

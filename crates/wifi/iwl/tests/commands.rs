@@ -2,11 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use airlane_dot11::{Band, Channel, MacAddr, PeerHt};
 use airlane_iwl::testing::{FakeDriver, Station, obliging_radio};
-use airlane_wlan::{
-    AggregationLimits, Band, Channel, Command, Event, MacAddr, Micros, Mode, PeerHt, Refusal,
-    Reply, Request, Statistics,
-};
+use airlane_lane::Micros;
+use airlane_waist::{AggregationLimits, Command, Event, Mode, Refusal, Reply, Request, Statistics};
 
 const ADDRESS: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const AP: MacAddr = MacAddr([2, 0, 0, 0, 0, 0xaa]);
@@ -369,7 +368,7 @@ fn notifications_carry_what_the_radio_said() {
     driver.event(Event::ChannelSwitched(channel(9)));
     let switched = driver.take_notification(0x73).unwrap();
     assert_eq!(switched.payload, [1, 0, 9, 0, 0, 0, 0, 0]);
-    driver.event(Event::MissedBeacons(airlane_wlan::MissedBeacons {
+    driver.event(Event::MissedBeacons(airlane_waist::MissedBeacons {
         consecutive: 6,
         total: 7,
         expected: 8,

@@ -1,7 +1,8 @@
 //! A guest that does as it likes: nothing panics, nothing hangs, nothing grows without bound.
 
+use airlane_dot11::MacAddr;
 use airlane_iwl::testing::{FakeDriver, TxOptions, obliging_radio};
-use airlane_wlan::{Event, MacAddr};
+use airlane_waist::Event;
 use proptest::prelude::*;
 
 fn running() -> FakeDriver {

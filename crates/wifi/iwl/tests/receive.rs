@@ -1,7 +1,9 @@
 //! Received frames and the receive ring.
 
+use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
 use airlane_iwl::testing::FakeDriver;
-use airlane_wlan::{Band, Buffer, Channel, Dbm, Event, MacAddr, Micros, Rate, Received, RxCipher};
+use airlane_lane::Micros;
+use airlane_waist::{Event, Received, RxCipher};
 
 fn running() -> FakeDriver {
     let mut driver = FakeDriver::with_address(MacAddr([2, 0, 0, 0, 0, 1]));
@@ -64,9 +66,9 @@ fn aggregated_frames_are_marked() {
 #[test]
 fn frames_of_every_length_arrive_whole_and_the_ring_wraps() {
     let mut driver = running();
-    for length in (10..=airlane_wlan::CAPACITY)
+    for length in (10..=airlane_dot11::CAPACITY)
         .step_by(7)
-        .chain([airlane_wlan::CAPACITY])
+        .chain([airlane_dot11::CAPACITY])
     {
         driver.event(Event::Received(frame(length, RxCipher::Clear)));
         let frames = driver.received();

@@ -1,10 +1,9 @@
 //! After a stop the card touches the guest's memory no more.
 
+use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
 use airlane_iwl::testing::{FakeDriver, TxOptions, obliging_radio, sent};
-use airlane_wlan::{
-    Band, Buffer, Channel, Command, Dbm, Event, MacAddr, Micros, Rate, Received, Reply, RxCipher,
-    Tag,
-};
+use airlane_lane::Micros;
+use airlane_waist::{Command, Event, Received, Reply, RxCipher, Tag};
 
 fn frame() -> Received {
     Received {

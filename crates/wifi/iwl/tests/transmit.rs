@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use airlane_dot11::{AccessCategory, MacAddr, OfdmRate, Rate};
 use airlane_iwl::testing::{Aggregation, FakeDriver, TxOptions, sent};
-use airlane_wlan::{
-    AccessCategory, Command, Event, MacAddr, OfdmRate, Rate, Reply, Request, Tag, Transmit,
-    TxCipher, TxRate, TxReport, TxStatus,
+use airlane_waist::{
+    Command, Event, Reply, Request, Tag, Transmit, TxCipher, TxRate, TxReport, TxStatus,
 };
 
 const ADDRESS: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);

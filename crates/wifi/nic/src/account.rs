@@ -3,8 +3,8 @@
 //! Airtime alone would favour whoever sends many small frames: each contends for the medium anew, and all
 //! who share the radio wait meanwhile. So a vMAC pays for contention, too; frames of one A-MPDU share that.
 
-use airlane_lane::VmId;
-use airlane_wlan::{AccessCategory, EdcaParameters, Micros, Rate};
+use airlane_dot11::{AccessCategory, EdcaParameters, Rate};
+use airlane_lane::{Micros, VmId};
 
 use crate::nic::Nic;
 use crate::prepare::Prepared;

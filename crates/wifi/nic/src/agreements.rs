@@ -3,7 +3,7 @@
 //! Not here: how they come about. The driver negotiates them and tells by [`crate::Nic::request`].
 
 use airlane_air::Aggregation;
-use airlane_wlan::frame::Header;
+use airlane_dot11::frame::Header;
 
 use crate::Nic;
 

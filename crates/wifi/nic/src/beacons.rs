@@ -3,7 +3,8 @@
 //! A beacon counts as missed only if the radio was on its channel for it: absence is no miss. Not
 //! here: what the driver above makes of it (mac80211 has a beacon timer of its own).
 
-use airlane_wlan::{Micros, MissedBeacons, Timing};
+use airlane_lane::Micros;
+use airlane_waist::{MissedBeacons, Timing};
 
 /// How late contention may make a beacon.
 const GRACE: Micros = Micros::from_millis(40);

@@ -1,7 +1,7 @@
 //! What is counted. Every frame that a VM offers ends in exactly one of these:
 //! `offered = sent + failed + dropped + queued`, across resets.
 
-use airlane_wlan::Micros;
+use airlane_lane::Micros;
 
 /// Why a frame that a VM offered never went on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

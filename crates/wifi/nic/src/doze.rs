@@ -8,8 +8,9 @@
 //! several channels one of them needs the radio nearly always: it stays awake.
 
 use airlane_air::Outcome;
-use airlane_lane::VmId;
-use airlane_wlan::{Channel, Micros, Mode, PowerSave};
+use airlane_dot11::Channel;
+use airlane_lane::{Micros, VmId};
+use airlane_waist::{Mode, PowerSave};
 
 use crate::homes::same;
 use crate::medium::Medium;

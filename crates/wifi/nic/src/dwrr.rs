@@ -3,8 +3,7 @@
 //! A frame is charged its estimated airtime when it goes to the air, and the difference to what it
 //! took (retries included) when it ends. So a vMAC on a slow link pays for its slowness itself.
 
-use airlane_lane::{MAX_VMS, VmId};
-use airlane_wlan::Micros;
+use airlane_lane::{MAX_VMS, Micros, VmId};
 
 /// Airtime that one round gives to a vMAC of weight 1.
 const QUANTUM: i64 = 1_000;

@@ -1,9 +1,8 @@
 //! What each command does.
 
-use airlane_lane::VmId;
-use airlane_wlan::{
-    Command, Configuration, Dbm, EdcaParameters, Event, MacAddr, Micros, Refusal, Reply, Request,
-};
+use airlane_dot11::{Dbm, EdcaParameters, MacAddr};
+use airlane_lane::{Micros, VmId};
+use airlane_waist::{Command, Configuration, Event, Refusal, Reply, Request};
 
 use crate::medium::Medium;
 use crate::nic::Nic;
@@ -123,7 +122,7 @@ impl Nic {
             Command::BlockAck(agreement) => {
                 return known(vmac.set_agreement(agreement), Refusal::UnknownStation);
             }
-            Command::RateLadder(index, ladder, limits) => {
+            Command::RateTable(index, ladder, limits) => {
                 let set = vmac.set_ladder(index, *ladder, limits);
                 return known(set, Refusal::UnknownStation);
             }
@@ -161,13 +160,13 @@ fn known(found: bool, refusal: Refusal) -> Result<Reply, Refusal> {
 }
 
 fn statistics(vmac: &mut Vmac, clear: bool) -> Reply {
-    let report = airlane_wlan::Statistics {
+    let report = airlane_waist::Statistics {
         cleared: clear,
         channel: vmac.channel(),
         ..vmac.statistics
     };
     if clear {
-        vmac.statistics = airlane_wlan::Statistics::default();
+        vmac.statistics = airlane_waist::Statistics::default();
     }
     Reply::Statistics(Box::new(report))
 }

@@ -6,8 +6,8 @@
 //! that a slice cut short for a neighbour's beacon is made up for. This decides when to leave and
 //! for where; the schedule does the leaving.
 
-use airlane_lane::MAX_VMS;
-use airlane_wlan::{Channel, Micros};
+use airlane_dot11::Channel;
+use airlane_lane::{MAX_VMS, Micros};
 use arrayvec::ArrayVec;
 
 use crate::beacons::Due;

@@ -3,8 +3,8 @@
 //!
 //! Not here: the check of each frame, which compares it with the address that its vMAC bears (`prepare`).
 
+use airlane_dot11::MacAddr;
 use airlane_lane::{MAX_VMS, VmId};
-use airlane_wlan::MacAddr;
 
 /// Whether a VM may bear another address than the one assigned to it, as NetworkManager does for scans and
 /// `ip link set address` for good.

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use airlane_dot11::{MacAddr, ccmp::Ccmp};
 use airlane_lane::{MAX_VMS, VmId};
-use airlane_wlan::{Cipher, Key, MacAddr, StationIndex};
-
-use airlane_ccmp::Ccmp;
+use airlane_waist::{Cipher, Key, StationIndex};
 
 /// Which key of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

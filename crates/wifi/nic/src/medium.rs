@@ -2,7 +2,8 @@
 //! and benchmarks put a medium without radio waves in its place.
 
 use airlane_air::{Air, RadioId, Transmission};
-use airlane_wlan::{AccessCategory, Channel, MacAddr, Micros};
+use airlane_dot11::{AccessCategory, Channel, MacAddr};
+use airlane_lane::Micros;
 
 /// A medium that one radio sends into.
 pub trait Medium {

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use airlane_air::{AirEvent, RadioId};
+use airlane_dot11::{AccessCategory, BufferPool, Channel, MacAddr};
 use airlane_lane::stamp::{Point, Stamps};
-use airlane_lane::{MAX_VMS, VmId};
-use airlane_wlan::{
-    AccessCategory, BufferPool, Channel, Event, MacAddr, Micros, MissedBeacons, PowerSave, Request,
-};
+use airlane_lane::{MAX_VMS, Micros, VmId};
+use airlane_waist::{Event, MissedBeacons, PowerSave, Request};
 
 use crate::account::{InAir, LastAggregate};
 use crate::counters::{Counters, DropReason, VmCounters};

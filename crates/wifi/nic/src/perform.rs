@@ -1,8 +1,9 @@
 //! What the channel schedule wishes and what it makes the card do: moves, announcements, probes.
 
 use airlane_air::{Protection, Transmission};
-use airlane_lane::VmId;
-use airlane_wlan::{AccessCategory, Buffer, Channel, Event, MacAddr, Micros, Rate, RateLadder};
+use airlane_dot11::{AccessCategory, Buffer, Channel, MacAddr, Rate, RateTable};
+use airlane_lane::{Micros, VmId};
+use airlane_waist::Event;
 
 use crate::flights::Cargo;
 use crate::homes::{Home, Homes, same};
@@ -125,7 +126,7 @@ impl Nic {
                 continue;
             }
             let number = self.vmac_mut(vm).map_or(0, Vmac::next_sequence);
-            airlane_wlan::frame::set_sequence_number(probe.bytes_mut(), number);
+            airlane_dot11::frame::set_sequence_number(probe.bytes_mut(), number);
             self.counters.probes += 1;
             self.send_own(now, probe, rate, Cargo::Probe { vm }, false, air);
         }
@@ -153,7 +154,7 @@ impl Nic {
             channel,
             category,
             edca: VOICE,
-            rates: RateLadder::from_iter([rate]),
+            rates: RateTable::from_iter([rate]),
             retry_limit: if acknowledge { ANNOUNCE_RETRIES } else { 0 },
             acknowledge,
             protect: Protection::None,
@@ -215,7 +216,7 @@ impl Nic {
 const MAX_PROBES_WAITING: usize = 32;
 
 /// Default parameters of AC_VO (IEEE 802.11-2020 table 9-155, OFDM).
-const VOICE: airlane_wlan::EdcaParameters = airlane_wlan::EdcaParameters {
+const VOICE: airlane_dot11::EdcaParameters = airlane_dot11::EdcaParameters {
     cw_min: 3,
     cw_max: 7,
     aifsn: 2,

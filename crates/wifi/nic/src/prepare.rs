@@ -3,13 +3,11 @@
 
 use airlane_air::Aggregation;
 use airlane_dma::Frame;
-use airlane_lane::VmId;
+use airlane_dot11::frame::{CCMP_HEADER, CCMP_MIC, Header, set_sequence_number};
+use airlane_dot11::{AccessCategory, Band, Buffer, BufferPool, CAPACITY, MacAddr, Rate, RateTable};
 use airlane_lane::stamp::{Point, Stamps};
-use airlane_wlan::frame::{CCMP_HEADER, CCMP_MIC, Header, set_sequence_number};
-use airlane_wlan::{
-    AccessCategory, Band, Buffer, BufferPool, CAPACITY, Configuration, MacAddr, Micros, Mode, Rate,
-    RateLadder, Transmit, TxCipher, TxRate, TxReport, TxStatus,
-};
+use airlane_lane::{Micros, VmId};
+use airlane_waist::{Configuration, Mode, Transmit, TxCipher, TxRate, TxReport, TxStatus};
 
 use crate::account::estimate;
 use crate::counters::DropReason;
@@ -28,7 +26,7 @@ pub(crate) enum Shield {
 #[derive(Clone)]
 pub(crate) struct Prepared {
     pub(crate) frame: Buffer,
-    pub(crate) rates: RateLadder,
+    pub(crate) rates: RateTable,
     pub(crate) category: AccessCategory,
     pub(crate) sequence_control: u16,
     pub(crate) acknowledge: bool,
@@ -98,7 +96,7 @@ fn seal(
     transmit: &Transmit,
     bytes: &mut [u8],
     stamps: &mut Stamps,
-) -> Result<(Header, RateLadder), DropReason> {
+) -> Result<(Header, RateTable), DropReason> {
     copy(&transmit.frame, bytes)?;
     let header = Header::parse(bytes).map_err(|_| DropReason::Malformed)?;
     check_identity(vmac, &header)?;
@@ -119,7 +117,7 @@ fn ready(
     transmit: &Transmit,
     frame: Buffer,
     header: &Header,
-    rates: RateLadder,
+    rates: RateTable,
 ) -> Prepared {
     let rate = rates.first().copied().unwrap_or_else(|| lowest(vmac));
     let to_own_bss = Some(header.receiver) == vmac.bssid();
@@ -222,7 +220,7 @@ fn own_bss(vmac: &Vmac, header: &Header) -> Option<MacAddr> {
 
 /// The rates to try. Frames of the driver's own choice of rate need no station: management frames
 /// go out before there is one.
-fn ladder(vmac: &Vmac, transmit: &Transmit, header: &Header) -> Result<RateLadder, DropReason> {
+fn ladder(vmac: &Vmac, transmit: &Transmit, header: &Header) -> Result<RateTable, DropReason> {
     let station = vmac.station(transmit.station);
     if let TxRate::Fixed(rate) = transmit.rate {
         if header.is_data() && station.is_none() {
@@ -237,8 +235,8 @@ fn ladder(vmac: &Vmac, transmit: &Transmit, header: &Header) -> Result<RateLadde
     Ok(ladder.clone())
 }
 
-fn single(rate: Rate) -> RateLadder {
-    RateLadder::from_iter([rate])
+fn single(rate: Rate) -> RateTable {
+    RateTable::from_iter([rate])
 }
 
 /// The slowest rate of the band: what every station understands.

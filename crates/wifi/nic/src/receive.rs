@@ -5,19 +5,18 @@
 //! after. A unicast frame reaches the VM whose address it bears and no other; the one exception is
 //! a vMAC in promiscuous mode, which gets what any receiver on the channel gets, never decrypted.
 
-use airlane_lane::VmId;
+use airlane_dot11::frame::{FrameType, Header, subtype};
+use airlane_dot11::{Buffer, Channel, Dbm, MacAddr, Rate};
 use airlane_lane::stamp::{FrameId, Point};
-use airlane_wlan::frame::{FrameType, Header, subtype};
-use airlane_wlan::{
-    Buffer, Channel, Dbm, Event, MacAddr, Micros, Rate, ReceiveFilter, Received, RxCipher,
-};
+use airlane_lane::{Micros, VmId};
+use airlane_waist::{Event, ReceiveFilter, Received, RxCipher};
 
 use crate::beacons::BeaconFacts;
 use crate::homes::same;
 use crate::keys::KeyKind;
 use crate::nic::Nic;
 use crate::vmac::Vmac;
-use airlane_ccmp::{Ccmp, CcmpError, key_id};
+use airlane_dot11::ccmp::{Ccmp, CcmpError, key_id};
 
 /// A frame as it was heard.
 #[derive(Clone)]

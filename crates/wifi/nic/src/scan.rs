@@ -3,12 +3,9 @@
 //!
 //! Not here: which channel is next, whose scan is over, what is still known (the host driver).
 
-use airlane_lane::VmId;
-use airlane_wlan::frame::subtype;
-use airlane_wlan::{
-    Buffer, Event, MacAddr, Micros, Rate, ReceiveFilter, Refusal, Reply, ScanEvent, Tag, Visit,
-    Visitor,
-};
+use airlane_dot11::{Buffer, MacAddr, Rate, frame::subtype};
+use airlane_lane::{Micros, VmId};
+use airlane_waist::{Event, ReceiveFilter, Refusal, Reply, ScanEvent, Tag, Visit, Visitor};
 
 use crate::nic::Nic;
 use crate::schedule::Stop;

@@ -9,7 +9,8 @@
 
 use std::collections::VecDeque;
 
-use airlane_wlan::{Channel, Micros};
+use airlane_dot11::Channel;
+use airlane_lane::Micros;
 
 use crate::homes::{Accounts, Homes, find, same};
 

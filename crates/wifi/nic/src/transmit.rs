@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 
 use airlane_air::{Outcome, Protection, Transmission};
-use airlane_lane::VmId;
+use airlane_dot11::{AccessCategory, frame::set_retry};
 use airlane_lane::stamp::{FrameId, Point};
-use airlane_wlan::frame::set_retry;
-use airlane_wlan::{AccessCategory, Event, Micros, Tag, Transmit, TxReport, TxStatus};
+use airlane_lane::{Micros, VmId};
+use airlane_waist::{Event, Tag, Transmit, TxReport, TxStatus};
 
 use crate::counters::DropReason;
 use crate::flights::Cargo;
@@ -24,7 +24,7 @@ pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
     pub(crate) attempts: u8,
     pub(crate) rts_failures: u8,
-    pub(crate) rate: airlane_wlan::Rate,
+    pub(crate) rate: airlane_dot11::Rate,
     pub(crate) airtime: Micros,
     /// Frames that shared its last exchange.
     pub(crate) sharers: u64,
@@ -40,7 +40,7 @@ impl Nic {
         let limit = self.config.queue_limit;
         self.count(vm, |counters| counters.offered += 1);
         let Some(vmac) = self.vmac_mut(vm) else {
-            let rate = airlane_wlan::Rate::OFDM_6;
+            let rate = airlane_dot11::Rate::OFDM_6;
             return self.refuse(vm, tag, DropReason::NotConfigured, rate);
         };
         let full = vmac.pending() >= limit;
@@ -62,7 +62,7 @@ impl Nic {
         self.count(vm, |counters| counters.queued += 1);
     }
 
-    fn refuse(&mut self, vm: VmId, tag: Tag, drop: DropReason, rate: airlane_wlan::Rate) {
+    fn refuse(&mut self, vm: VmId, tag: Tag, drop: DropReason, rate: airlane_dot11::Rate) {
         self.count(vm, |counters| counters.drop_frame(drop));
         self.emit(vm, Event::Transmitted(tag, report(status(drop), rate, 0)));
     }
@@ -487,7 +487,7 @@ fn finish_flushes(vm: VmId, vmac: &mut Vmac, events: &mut VecDeque<(VmId, Event)
         for (tag, report) in flush.taken {
             events.push_back((vm, Event::Transmitted(tag, report)));
         }
-        let done = Event::Done(flush.tag, airlane_wlan::Reply::Ok);
+        let done = Event::Done(flush.tag, airlane_waist::Reply::Ok);
         events.push_back((vm, done));
     }
 }

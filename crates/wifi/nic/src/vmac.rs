@@ -3,10 +3,13 @@
 use std::collections::VecDeque;
 
 use airlane_air::Aggregation;
-use airlane_wlan::{
-    AccessCategory, AggregationLimits, BlockAck, Channel, Configuration, Dbm, EdcaParameters,
-    MacAddr, Micros, PeerHt, RateLadder, ReceiveFilter, STATIONS, StationIndex, Statistics, Tag,
-    Timing, Transmit, TxReport, Width,
+use airlane_dot11::{
+    AccessCategory, Channel, Dbm, EdcaParameters, MacAddr, PeerHt, RateTable, Width,
+};
+use airlane_lane::Micros;
+use airlane_waist::{
+    AggregationLimits, BlockAck, Configuration, ReceiveFilter, STATIONS, StationIndex, Statistics,
+    Tag, Timing, Transmit, TxReport,
 };
 
 use crate::beacons::{Beacons, Due};
@@ -24,7 +27,7 @@ const WORKING: Micros = Micros::from_millis(200);
 /// A peer.
 pub(crate) struct Station {
     pub(crate) address: MacAddr,
-    pub(crate) ladder: RateLadder,
+    pub(crate) ladder: RateTable,
     /// What it can receive, and what the driver wants of A-MPDUs to it.
     ht: PeerHt,
     limits: AggregationLimits,
@@ -335,7 +338,7 @@ impl Vmac {
         };
         *slot = Some(Station {
             address,
-            ladder: RateLadder::new(),
+            ladder: RateTable::new(),
             ht,
             limits: AggregationLimits::default(),
             agreements: 0,
@@ -362,7 +365,7 @@ impl Vmac {
     pub(crate) fn set_ladder(
         &mut self,
         index: StationIndex,
-        ladder: RateLadder,
+        ladder: RateTable,
         limits: AggregationLimits,
     ) -> bool {
         let Some(station) = self.station_mut(index) else {

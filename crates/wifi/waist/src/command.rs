@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use airlane_dma::Frame;
-use airlane_lane::VmId;
-use airlane_lane::stamp::FrameId;
-use arrayvec::ArrayVec;
+use airlane_lane::{Micros, VmId, stamp::FrameId};
 
-use crate::{AggregationLimits, Channel, MacAddr, Micros, PeerHt, Rate};
+use airlane_dot11::{AccessCategory, Channel, EdcaParameters, MacAddr, PeerHt, Rate, RateTable};
 
 /// What the front end recognises an answer by. The radio gives it back unread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,7 +63,7 @@ pub enum Command {
     /// A block-ack agreement for frames that we receive.
     BlockAck(BlockAck),
     /// The rates to try for a station's data, first to last, and the bounds of its A-MPDUs.
-    RateLadder(StationIndex, Box<RateLadder>, AggregationLimits),
+    RateTable(StationIndex, Box<RateTable>, AggregationLimits),
     /// Look for access points.
     Scan(Box<ScanRequest>),
     /// Stop looking.
@@ -180,48 +178,6 @@ pub struct Timing {
     pub dtim_period: u8,
 }
 
-/// Access categories, lowest priority first (IEEE 802.11-2020 table 9-155).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AccessCategory {
-    /// AC_BK.
-    Background,
-    /// AC_BE; also DCF.
-    #[default]
-    BestEffort,
-    /// AC_VI.
-    Video,
-    /// AC_VO.
-    Voice,
-}
-
-impl AccessCategory {
-    /// All, lowest priority first.
-    pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
-}
-
-/// Channel access parameters of one category (IEEE 802.11-2020 10.23.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EdcaParameters {
-    /// Smallest contention window, 2^n − 1 slots.
-    pub cw_min: u16,
-    /// Largest contention window, 2^n − 1 slots.
-    pub cw_max: u16,
-    /// Arbitration inter-frame space, in slots after SIFS (2 = DIFS).
-    pub aifsn: u8,
-    /// Transmit opportunity; zero is one frame.
-    pub txop: Micros,
-}
-
-impl EdcaParameters {
-    /// DCF with OFDM: DIFS, CWmin 15, CWmax 1023.
-    pub const DCF: Self = Self {
-        cw_min: 15,
-        cw_max: 1023,
-        aifsn: 2,
-        txop: Micros(0),
-    };
-}
-
 /// A cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cipher {
@@ -276,8 +232,17 @@ pub struct BlockAck {
     pub start: Option<u16>,
 }
 
-/// Rates to try, one attempt each; the last is tried again until the retry limit.
-pub type RateLadder = ArrayVec<Rate, 16>;
+/// What the driver wants of A-MPDUs to one station (`dvm/commands.h`, `iwl_link_qual_agg_params`). The
+/// default is what that structure means when it is zero: as many frames as fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AggregationLimits {
+    /// Most frames in one A-MPDU: 0 no limit, 1 no aggregation.
+    pub frames: u8,
+    /// Longest time that one A-MPDU may take; 0 no limit.
+    pub time: Micros,
+    /// A frame sent in vain this often starts no A-MPDU any more; 0 no limit.
+    pub no_start_after: u8,
+}
 
 /// A scan.
 #[derive(Clone, Debug, PartialEq)]

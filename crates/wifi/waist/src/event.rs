@@ -1,8 +1,10 @@
 //! What a radio tells a card's driver.
 
-use airlane_lane::stamp::FrameId;
+use airlane_lane::{Micros, stamp::FrameId};
 
-use crate::{Buffer, Channel, Dbm, Micros, Rate, Tag};
+use airlane_dot11::{Buffer, Channel, Dbm, Rate};
+
+use crate::Tag;
 
 /// One thing that happened.
 #[derive(Clone, Debug)]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use airlane_wlan::{Channel, MacAddr, Micros, Rate, TxStatus};
+use airlane_dot11::{Channel, MacAddr, Rate};
+use airlane_lane::Micros;
+use airlane_waist::TxStatus;
 use serde::{Deserialize, Serialize};
 
 use airlane_daemon::journal::{Notice, What};
@@ -280,8 +282,8 @@ fn seconds(at: Micros) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use airlane_dot11::Band;
     use airlane_lane::VmId;
-    use airlane_wlan::Band;
 
     const CORP: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 1, 1]), MacAddr([2, 0, 0, 0, 1, 2])];
     const HOME: MacAddr = MacAddr([2, 0, 0, 0, 1, 3]);

@@ -5,7 +5,7 @@ use super::certificates::Certificates;
 use super::overlay::File;
 use super::security::{self, FOLDER};
 use crate::scenario::{ACCESS_POINT_VM, AccessPoint, ApKind, Scenario, Security, Vm};
-use airlane_wlan::{Band, Channel, Width};
+use airlane_dot11::{Band, Channel, Width};
 use anyhow::Result;
 
 /// The files of a VM that joins a network.

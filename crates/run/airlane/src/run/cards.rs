@@ -15,10 +15,11 @@ use airlane_daemon::uplink::{self, UserNetwork};
 use airlane_daemon::{
     BuiltIn, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport, VmCard,
 };
+use airlane_dot11::{Dbm, MacAddr};
 use airlane_iwl::{Model, microcode};
+use airlane_lane::Micros;
 use airlane_nic::AddressPolicy;
 use airlane_trace::{Figures, TraceFile};
-use airlane_wlan::{Dbm, MacAddr, Micros};
 use anyhow::{Context, Result};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};

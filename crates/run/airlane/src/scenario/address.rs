@@ -2,7 +2,7 @@
 
 use super::error::{ScenarioError, Source};
 use super::fields;
-use airlane_wlan::MacAddr;
+use airlane_dot11::MacAddr;
 use toml::Spanned;
 
 /// The address in the card's own EEPROM, unless `[card]` says another: universally administered, under one of

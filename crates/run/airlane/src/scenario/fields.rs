@@ -3,7 +3,7 @@
 use super::error::{ScenarioError, Source};
 use super::subnet::SubnetError;
 use super::{Position, Subnet};
-use airlane_wlan::{Band, Channel, MacAddr};
+use airlane_dot11::{Band, Channel, MacAddr};
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;

@@ -19,8 +19,8 @@ mod vmm;
 mod width;
 
 use airlane_daemon::Tuning;
+use airlane_dot11::{Channel, MacAddr, Width};
 use airlane_iwl::Model;
-use airlane_wlan::{Channel, MacAddr, Width};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;

@@ -7,10 +7,10 @@ use super::{
 };
 use airlane_daemon::{DataPath, Tuning};
 use airlane_dma::Translation;
+use airlane_dot11::MacAddr;
 use airlane_iwl::Model;
 use airlane_lane::{Coalescing, MAX_VMS, Polling};
 use airlane_nic::MAX_WEIGHT;
-use airlane_wlan::MacAddr;
 use std::ops::Range;
 use toml::Spanned;
 

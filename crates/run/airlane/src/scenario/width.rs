@@ -4,7 +4,7 @@
 
 use super::error::{ScenarioError, Source};
 use super::{fields, raw};
-use airlane_wlan::{Band, Channel, Width};
+use airlane_dot11::{Band, Channel, Width};
 use toml::Spanned;
 
 /// None without the key: the access point is not one of 802.11n.

@@ -12,9 +12,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use airlane_dot11::{Buffer, CAPACITY};
 use airlane_lane::ring::{Receiver, Sender, Wake, ring};
 use airlane_transport::{EventFd, EventWake, Tap};
-use airlane_wlan::{Buffer, CAPACITY};
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 

@@ -8,7 +8,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 
-use airlane_wlan::MacAddr;
+use airlane_dot11::MacAddr;
 use anyhow::{Context, Result};
 use rustix::event::PollFlags;
 

@@ -1,7 +1,8 @@
 //! What an access point sends to a VM under a block-ack agreement shares A-MPDUs.
 
 use airlane_air::AirCounters;
-use airlane_wlan::{Micros, Rate};
+use airlane_dot11::Rate;
+use airlane_lane::Micros;
 
 use crate::drive::Drive;
 use crate::frames::Note;

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use airlane_ap::Drop;
-use airlane_wlan::Micros;
+use airlane_lane::Micros;
 
 use crate::cell::{Cell, gateway};
 use crate::drive::Drive;
@@ -44,7 +44,7 @@ fn a_wrong_passphrase_ends_in_the_reason_of_a_handshake_that_failed() {
     let vm = cell.guest_with(wish);
     cell.associate(&[vm]);
     cell.advance(Micros::from_millis(6_000));
-    let farewell = cell.guests[vm].answer(airlane_wlan::frame::subtype::DEAUTHENTICATION);
+    let farewell = cell.guests[vm].answer(airlane_dot11::frame::subtype::DEAUTHENTICATION);
     assert_eq!(farewell, Some(&[15, 0][..]), "4-way handshake time-out");
     assert!(!cell.guests[vm].is_keyed());
     assert!(cell.joined(0).is_empty());

@@ -9,8 +9,8 @@ use airlane_ap::Config;
 use airlane_ap::gateway::Network;
 use airlane_daemon::radio::Radio;
 use airlane_daemon::{AccessPoints, BuiltIn, Tuning};
-use airlane_wlan::frame::subtype;
-use airlane_wlan::{Dbm, MacAddr, Micros};
+use airlane_dot11::{Dbm, MacAddr, frame::subtype};
+use airlane_lane::Micros;
 
 use crate::drive::Drive;
 use crate::guest::{Guest, Wish};

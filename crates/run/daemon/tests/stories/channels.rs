@@ -1,7 +1,6 @@
 //! Networks on several channels share the one radio in time.
 
-use airlane_lane::VmId;
-use airlane_wlan::Micros;
+use airlane_lane::{Micros, VmId};
 
 use crate::drive::Drive;
 use crate::story::Story;

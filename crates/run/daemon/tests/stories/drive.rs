@@ -2,7 +2,7 @@
 
 use std::sync::MutexGuard;
 
-use airlane_wlan::Micros;
+use airlane_lane::Micros;
 
 use crate::world::World;
 

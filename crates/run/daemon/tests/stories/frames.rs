@@ -1,7 +1,6 @@
 //! The frames of the stories, byte by byte (IEEE 802.11-2020 9.3), and what their payload says.
 
-use airlane_wlan::MacAddr;
-use airlane_wlan::frame::subtype;
+use airlane_dot11::{MacAddr, frame::subtype};
 
 /// LLC and SNAP with an EtherType for experiments.
 const LLC: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 0x88, 0xb5];

@@ -2,11 +2,11 @@
 //! Unlike [`crate::vm::Vm`] it has no preset keys and talks real protocols.
 
 use airlane_ap::testing::{Host, Supplicant};
+use airlane_dot11::frame::{Header, subtype};
+use airlane_dot11::{Channel, MacAddr};
 use airlane_iwl::testing::{FakeDriver, Station, TxOptions};
 use airlane_iwl::{Device, Identity, Model};
-use airlane_lane::VmId;
-use airlane_wlan::frame::{Header, subtype};
-use airlane_wlan::{Channel, MacAddr, Micros};
+use airlane_lane::{Micros, VmId};
 
 use crate::ccmp;
 use crate::frames;

@@ -1,8 +1,7 @@
 //! How often a VM is interrupted for what its card does, and what that costs it.
 
 use airlane_daemon::Tuning;
-use airlane_lane::Coalescing;
-use airlane_wlan::Micros;
+use airlane_lane::{Coalescing, Micros};
 
 use crate::drive::Drive;
 use crate::joining::notes;

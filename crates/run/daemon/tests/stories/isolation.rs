@@ -1,7 +1,8 @@
 //! What one VM cannot do to another.
 
+use airlane_dot11::MacAddr;
+use airlane_lane::Micros;
 use airlane_nic::{AddressPolicy, DropReason};
-use airlane_wlan::{MacAddr, Micros};
 
 use crate::drive::Drive;
 use crate::frames::Note;

@@ -1,6 +1,7 @@
 //! VMs scan, authenticate, associate, and talk to their own networks.
 
-use airlane_wlan::{Band, Micros};
+use airlane_dot11::Band;
+use airlane_lane::Micros;
 
 use crate::drive::Drive;
 use crate::frames::Note;

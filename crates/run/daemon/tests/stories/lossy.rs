@@ -2,7 +2,8 @@
 
 use airlane_air::PathLoss;
 use airlane_daemon::Tuning;
-use airlane_wlan::{Micros, OfdmRate, Rate};
+use airlane_dot11::{OfdmRate, Rate};
+use airlane_lane::Micros;
 
 use crate::frames::Note;
 use crate::joining::notes;

@@ -2,7 +2,7 @@
 
 use airlane_air::{PathLoss, Position};
 use airlane_daemon::{Placed, Tuning};
-use airlane_wlan::Micros;
+use airlane_lane::Micros;
 
 use crate::drive::Drive;
 use crate::joining::notes;

@@ -1,7 +1,7 @@
 //! What one VM does to its own card is no event for another: a neighbour in mid-transfer is told the same things at
 //! the same microseconds, byte by byte, as if that VM had done nothing.
 
-use airlane_wlan::Micros;
+use airlane_lane::Micros;
 
 use crate::drive::Drive;
 use crate::joining::notes;
@@ -82,7 +82,7 @@ fn a_vm_initializes_resets_and_switches_its_radio_off_and_its_neighbour_does_not
 fn the_comparison_sees_what_a_neighbour_would_notice() {
     let probe = |story: &mut Story| {
         let address = story.vms[0].address;
-        let scan = airlane_wlan::Band::Ghz5;
+        let scan = airlane_dot11::Band::Ghz5;
         story.vms[0].driver.scan(scan, &[36], address);
     };
     assert_ne!(told_to_the_neighbour(&[&probe]), told_to_the_neighbour(&[]));

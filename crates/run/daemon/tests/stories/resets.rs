@@ -2,7 +2,7 @@
 
 use airlane_iwl::testing::FakeDriver;
 use airlane_iwl::{Device, Identity, Model};
-use airlane_wlan::Micros;
+use airlane_lane::Micros;
 
 use crate::drive::Drive;
 use crate::joining::notes;

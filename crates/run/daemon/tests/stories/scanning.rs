@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use airlane_dot11::Band;
 use airlane_iwl::testing::Packet;
-use airlane_wlan::{Band, Micros};
+use airlane_lane::Micros;
 
 use crate::drive::Drive;
 use crate::joining::notes;

@@ -2,8 +2,8 @@
 //! key can make or read.
 
 use airlane_ap::Drop;
-use airlane_wlan::Micros;
-use airlane_wlan::frame::subtype;
+use airlane_dot11::frame::subtype;
+use airlane_lane::Micros;
 
 use crate::cell::{Cell, gateway};
 use crate::drive::Drive;

@@ -1,6 +1,6 @@
 //! How the air is shared, and how much of it one VM gets.
 
-use airlane_wlan::Micros;
+use airlane_lane::Micros;
 
 use crate::drive::Drive;
 use crate::story::Story;

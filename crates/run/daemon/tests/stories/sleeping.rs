@@ -5,8 +5,9 @@ use std::net::Ipv4Addr;
 
 use airlane_ap::{DTIM_PERIOD, Drop};
 use airlane_daemon::RadioStatus;
+use airlane_dot11::MacAddr;
+use airlane_lane::Micros;
 use airlane_nic::AwakeTime;
-use airlane_wlan::{MacAddr, Micros};
 
 use crate::cell::{Cell, gateway};
 use crate::drive::Drive;

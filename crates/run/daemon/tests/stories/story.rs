@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use airlane_air::{AirConfig, PathLoss, Position, RadioConfig};
 use airlane_daemon::radio::Radio;
 use airlane_daemon::{AccessPoints, DataPath, Site, Tuning};
+use airlane_dot11::{Band, Channel, Dbm, MacAddr, frame::subtype};
+use airlane_lane::Micros;
 use airlane_nic::VmCounters;
-use airlane_wlan::frame::subtype;
-use airlane_wlan::{Band, Channel, Dbm, MacAddr, Micros};
 
 use crate::access_point::AccessPoint;
 use crate::drive::Drive;

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use airlane_dot11::frame::{Header, subtype};
+use airlane_dot11::{Channel, MacAddr};
 use airlane_iwl::testing::{FakeDriver, RxFrame, Station, TxOptions, TxResponse};
 use airlane_iwl::{Device, Identity, Model};
-use airlane_lane::VmId;
-use airlane_wlan::frame::{Header, subtype};
-use airlane_wlan::{Channel, MacAddr, Micros};
+use airlane_lane::{Micros, VmId};
 
 use crate::ccmp::{self, Key};
 use crate::frames::{self, Note, Way};

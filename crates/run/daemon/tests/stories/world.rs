@@ -9,10 +9,11 @@ use std::sync::Arc;
 use airlane_daemon::Tuning;
 use airlane_daemon::outlet::Outlet;
 use airlane_daemon::radio::Radio;
+use airlane_dot11::Dbm;
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
-use airlane_lane::{MAX_VMS, VmId};
+use airlane_lane::{MAX_VMS, Micros, VmId};
 use airlane_transport::{FromHwsim, ToHwsim};
-use airlane_wlan::{Dbm, Event, Micros, Request};
+use airlane_waist::{Event, Request};
 
 /// Something that was told: when, to whom, and a digest of what.
 pub type Told = (Micros, Whom, u64);

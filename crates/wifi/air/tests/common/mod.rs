@@ -6,7 +6,8 @@ pub mod bianchi;
 use std::sync::{Arc, Mutex};
 
 use airlane_air::*;
-use airlane_wlan::*;
+use airlane_dot11::*;
+use airlane_lane::Micros;
 
 pub const STATION: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 pub const ACCESS_POINT: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use airlane_wlan::MacAddr;
+use airlane_dot11::MacAddr;
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
     DhcpMessageType, DhcpPacket, DhcpRepr, EthernetAddress, IpProtocol, Ipv4Repr, UdpPacket,

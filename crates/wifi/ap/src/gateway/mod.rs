@@ -9,7 +9,7 @@ mod dhcp;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use airlane_wlan::MacAddr;
+use airlane_dot11::MacAddr;
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
     ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetFrame, EthernetProtocol,

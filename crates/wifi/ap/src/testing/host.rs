@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
-use airlane_wlan::{MacAddr, Micros};
+use airlane_dot11::MacAddr;
+use airlane_lane::Micros;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{ChecksumCapabilities, Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::socket::{dhcpv4, icmp};

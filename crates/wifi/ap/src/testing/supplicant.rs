@@ -1,7 +1,7 @@
 //! A station's side of the handshakes, for stories: what wpa_supplicant does with EAPOL-Key frames.
 //! Written apart from the authenticator, so that one checks the other.
 
-use airlane_wlan::MacAddr;
+use airlane_dot11::MacAddr;
 
 use crate::crypto::{Nonce, Parties, Pmk, Ptk};
 use crate::eapol::{KeyFrame, genuine, info};

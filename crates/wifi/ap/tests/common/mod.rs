@@ -4,9 +4,9 @@
 
 use airlane_ap::testing::{RSN, Supplicant};
 use airlane_ap::{AccessPoint, Config, Order, Outgoing, Sent};
-use airlane_ccmp::Ccmp;
-use airlane_wlan::frame::{Header, subtype};
-use airlane_wlan::{Band, Channel, MacAddr, Micros};
+use airlane_dot11::frame::{Header, subtype};
+use airlane_dot11::{Band, Channel, MacAddr, ccmp::Ccmp};
+use airlane_lane::Micros;
 
 pub const BSSID: MacAddr = MacAddr([2, 0xb, 0, 0, 0, 1]);
 pub const STATION: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -130,7 +130,7 @@ impl Bench {
         let clear = self.data_frame(STATION, to, [8, 0], payload);
         let mut frame = clear[..24].to_vec();
         frame[1] |= 0x40;
-        frame.extend(airlane_ccmp::header(0, number));
+        frame.extend(airlane_dot11::ccmp::header(0, number));
         frame.extend(&clear[24..]);
         frame.extend([0; 8]);
         let header = Header::parse(&frame).unwrap();

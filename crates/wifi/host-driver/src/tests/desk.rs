@@ -1,7 +1,7 @@
 //! The VMs' side of a host driver, and the NIC's, by hand.
 
-use airlane_lane::VmId;
-use airlane_wlan::*;
+use airlane_lane::{Micros, VmId};
+use airlane_waist::*;
 
 use crate::{CommandKind, Host, HostConfig};
 

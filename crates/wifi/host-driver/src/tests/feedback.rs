@@ -1,6 +1,8 @@
 //! What the NIC says of one VM reaches that VM and no other, whatever the others do meanwhile.
 
-use airlane_wlan::*;
+use airlane_dot11::*;
+use airlane_lane::Micros;
+use airlane_waist::*;
 use proptest::prelude::*;
 
 use super::desk::*;

@@ -1,6 +1,6 @@
 //! Commands to the NIC, answers to VMs.
 
-use airlane_wlan::*;
+use airlane_waist::*;
 
 use super::desk::*;
 

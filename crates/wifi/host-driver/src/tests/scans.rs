@@ -1,6 +1,8 @@
 //! Many VMs' scans are one sweep.
 
-use airlane_wlan::*;
+use airlane_dot11::*;
+use airlane_lane::Micros;
+use airlane_waist::*;
 
 use super::desk::*;
 use crate::HostConfig;

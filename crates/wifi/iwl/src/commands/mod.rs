@@ -8,7 +8,7 @@ mod rxon;
 mod scan;
 mod station;
 
-use airlane_wlan::Command;
+use airlane_waist::Command;
 
 pub(crate) use crate::response::Shape;
 pub(crate) use rxon::Rxon;
@@ -49,9 +49,9 @@ pub(crate) struct Known {
     /// The last RXON, changed by each RXON_ASSOC.
     pub rxon: Option<Rxon>,
     /// First rate word of each station's ladder: what transmit responses echo.
-    pub first_rates: [u32; airlane_wlan::STATIONS],
+    pub first_rates: [u32; airlane_waist::STATIONS],
     /// Station flags of each station.
-    pub station_flags: [u32; airlane_wlan::STATIONS],
+    pub station_flags: [u32; airlane_waist::STATIONS],
     /// Beacon interval, in time units.
     pub beacon_interval: u16,
 }
@@ -174,7 +174,7 @@ static TABLE: &[HostCommand] = &[
         Exactly(88),
         station::link_quality,
         Generic,
-        "RateLadder",
+        "RateTable",
     ),
     row(
         0x5a,

@@ -1,8 +1,8 @@
 //! Commands about the radio as a whole: timing, channel access, power, calibration, flush.
 
-use airlane_wlan::{
-    Band, Channel, ChannelSwitch, Command, EdcaParameters, Micros, PowerSave, Timing, Width,
-};
+use airlane_dot11::{Band, Channel, EdcaParameters, Width};
+use airlane_lane::Micros;
+use airlane_waist::{ChannelSwitch, Command, PowerSave, Timing};
 
 use super::rxon::{self, Flags};
 use super::{Asked, Known};

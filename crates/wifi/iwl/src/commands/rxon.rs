@@ -1,6 +1,7 @@
 //! RXON and RXON_ASSOC: address, BSS, channel, filter (`struct iwl_rxon_cmd`).
 
-use airlane_wlan::{Band, Channel, Command, Configuration, MacAddr, Mode, ReceiveFilter, Width};
+use airlane_dot11::{Band, Channel, MacAddr, Width};
+use airlane_waist::{Command, Configuration, Mode, ReceiveFilter};
 
 use super::{Asked, Known};
 use crate::wire::{array_at, u8_at, u16_at, u32_at};

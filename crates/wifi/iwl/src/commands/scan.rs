@@ -1,6 +1,8 @@
 //! SCAN and SCAN_ABORT (`struct iwl_scan_cmd`): fixed part, probe request template, channels.
 
-use airlane_wlan::{Band, Channel, Command, Micros, Rate, ScanChannel, ScanRequest};
+use airlane_dot11::{Band, Channel, Rate};
+use airlane_lane::Micros;
+use airlane_waist::{Command, ScanChannel, ScanRequest};
 
 use super::rxon::{self, Filter};
 use super::{Asked, Known};

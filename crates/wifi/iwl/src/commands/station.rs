@@ -1,9 +1,8 @@
 //! ADD_STA, REMOVE_STA, TX_LINK_QUALITY: the station table, its keys and rates.
 
-use airlane_wlan::{
-    AggregationLimits, BlockAck, Cipher, Command, Key, MacAddr, Micros, PeerHt, RateLadder,
-    StationIndex,
-};
+use airlane_dot11::{MacAddr, PeerHt, RateTable};
+use airlane_lane::Micros;
+use airlane_waist::{AggregationLimits, BlockAck, Cipher, Command, Key, StationIndex};
 
 use super::{Asked, Known};
 use crate::rate;
@@ -117,7 +116,7 @@ pub fn remove(_: &mut Known, payload: &[u8]) -> Option<Asked> {
 pub fn link_quality(known: &mut Known, payload: &[u8]) -> Option<Asked> {
     let station = u8_at(payload, 0)?;
     let words = (0..16).filter_map(|index| u32_at(payload, 0x14 + 4 * index));
-    let ladder: RateLadder = words.filter_map(rate::decode).collect();
+    let ladder: RateTable = words.filter_map(rate::decode).collect();
     let first = known.first_rates.get_mut(usize::from(station))?;
     *first = u32_at(payload, 0x14)?;
     let limits = AggregationLimits {
@@ -126,5 +125,5 @@ pub fn link_quality(known: &mut Known, payload: &[u8]) -> Option<Asked> {
         no_start_after: u8_at(payload, 0x0e)?,
     };
     let (station, ladder) = (StationIndex(station), Box::new(ladder));
-    radio(Command::RateLadder(station, ladder, limits))
+    radio(Command::RateTable(station, ladder, limits))
 }

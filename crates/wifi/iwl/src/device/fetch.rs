@@ -1,7 +1,7 @@
 //! Queues at work: doorbells, activation, taking entries, answering them in order.
 
 use airlane_lane::stamp::{FrameId, Point};
-use airlane_wlan::{Command, Reply, Request, Tag, TxReport};
+use airlane_waist::{Command, Reply, Request, Tag, TxReport};
 
 use super::Device;
 use crate::command_ring::{self, Outstanding};

@@ -1,6 +1,7 @@
 //! 802.11n as the driver sets it up: what a peer can, and queues of block-ack agreements.
 
-use airlane_wlan::{AggregationLimits, PeerHt};
+use airlane_dot11::PeerHt;
+use airlane_waist::AggregationLimits;
 
 use super::{Card, Driver};
 

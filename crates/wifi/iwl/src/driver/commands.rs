@@ -1,6 +1,8 @@
 //! Host commands with their payloads, as the driver lays them out.
 
-use airlane_wlan::{AggregationLimits, Band, Channel, MacAddr, Micros};
+use airlane_dot11::{Band, Channel, MacAddr};
+use airlane_lane::Micros;
+use airlane_waist::AggregationLimits;
 
 use super::{Card, Driver};
 

@@ -1,8 +1,10 @@
 //! A-MPDUs: 802.11n as a VM's driver has agreed it with its peer.
 
 use airlane_air::{AirConfig, PathLoss, Position};
-use airlane_wlan::frame::Header;
-use airlane_wlan::*;
+use airlane_dot11::frame::Header;
+use airlane_dot11::*;
+use airlane_lane::Micros;
+use airlane_waist::*;
 
 use super::world::*;
 
@@ -33,8 +35,8 @@ fn agreed(world: &mut World, number: usize, rate: Rate, limits: AggregationLimit
         world.answer(number, Command::ModifyStation(station, peer)),
         Reply::Ok
     );
-    let ladder = RateLadder::from_iter([rate]);
-    let ladder = Command::RateLadder(station, Box::new(ladder), limits);
+    let ladder = RateTable::from_iter([rate]);
+    let ladder = Command::RateTable(station, Box::new(ladder), limits);
     assert_eq!(world.answer(number, ladder), Reply::Ok);
     let edca = EdcaParameters {
         aifsn: 3,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use airlane_wlan::frame::Header;
-use airlane_wlan::*;
+use airlane_dot11::frame::Header;
+use airlane_dot11::*;
+use airlane_lane::Micros;
+use airlane_waist::*;
 
 use super::world::*;
 

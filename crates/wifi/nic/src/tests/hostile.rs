@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use airlane_wlan::*;
+use airlane_dot11::*;
+use airlane_lane::Micros;
+use airlane_waist::*;
 use proptest::prelude::*;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -35,12 +37,12 @@ fn any_command(rng: &mut SmallRng) -> Command {
             tid: rng.random(),
             start: Some(0),
         }),
-        9 => Command::RateLadder(
+        9 => Command::RateTable(
             station,
             Box::new(if rng.random() {
                 ladder()
             } else {
-                RateLadder::new()
+                RateTable::new()
             }),
             AggregationLimits::default(),
         ),

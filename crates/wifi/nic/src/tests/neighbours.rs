@@ -1,7 +1,9 @@
 //! One test per command: what a VM sets is its own, and a neighbour on the same access point keeps
 //! all that it has set.
 
-use airlane_wlan::*;
+use airlane_dot11::*;
+use airlane_lane::Micros;
+use airlane_waist::*;
 
 use super::world::*;
 use crate::keys::KeyKind;
@@ -141,9 +143,9 @@ fn a_block_ack_agreement_is_per_vmac() {
 
 #[test]
 fn a_rate_ladder_is_per_vmac() {
-    let slow = RateLadder::from_iter([Rate::OFDM_6]);
+    let slow = RateTable::from_iter([Rate::OFDM_6]);
     let limits = AggregationLimits::default();
-    changes_its_own_only(Command::RateLadder(PEER, Box::new(slow), limits));
+    changes_its_own_only(Command::RateTable(PEER, Box::new(slow), limits));
 }
 
 #[test]

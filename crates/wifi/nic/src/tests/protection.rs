@@ -3,8 +3,10 @@
 //! Unicast robust management frames go through CCMP like data. Group ones carry a code (BIP) in the clear that
 //! the driver checks; the NIC passes them as they are.
 
-use airlane_wlan::frame::{Header, subtype};
-use airlane_wlan::*;
+use airlane_dot11::frame::{Header, subtype};
+use airlane_dot11::*;
+use airlane_lane::Micros;
+use airlane_waist::*;
 
 use super::world::*;
 
@@ -99,7 +101,7 @@ fn the_nic_encrypts_a_management_frame_after_it_has_numbered_it() {
     let mut protected = heard.filter(|frame| Header::parse(frame).unwrap().is_protected());
     let mut sealed = protected.next().expect("heard").to_vec();
     let header = Header::parse(&sealed).unwrap();
-    let key = airlane_ccmp::Ccmp::new(&KEY);
+    let key = airlane_dot11::ccmp::Ccmp::new(&KEY);
     key.decrypt(&header, &mut sealed).expect("genuine");
     assert_eq!(&sealed[32..36], b"body");
 }

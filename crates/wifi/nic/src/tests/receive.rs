@@ -1,6 +1,8 @@
 //! From the air to a VM.
 
-use airlane_wlan::*;
+use airlane_dot11::*;
+use airlane_lane::Micros;
+use airlane_waist::*;
 
 use super::world::*;
 

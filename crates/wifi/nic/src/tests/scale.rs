@@ -1,7 +1,6 @@
 //! As many vMACs as a card has.
 
-use airlane_lane::MAX_VMS;
-use airlane_wlan::*;
+use airlane_lane::{MAX_VMS, Micros};
 
 use super::world::*;
 

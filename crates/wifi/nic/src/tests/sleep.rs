@@ -1,6 +1,7 @@
 //! When the radio sleeps, and what keeps it from that. What a sleeper gets is told in the stories of the daemon.
 
-use airlane_wlan::*;
+use airlane_lane::Micros;
+use airlane_waist::*;
 
 use super::world::*;
 

@@ -1,7 +1,9 @@
 //! From a VM to the air.
 
-use airlane_wlan::frame::Header;
-use airlane_wlan::*;
+use airlane_dot11::frame::Header;
+use airlane_dot11::*;
+use airlane_lane::Micros;
+use airlane_waist::*;
 
 use crate::AddressPolicy;
 
@@ -179,7 +181,7 @@ fn ccmp_is_applied_with_the_key_of_the_frame() {
         let mut frame = world.heard_from(0, 0)[heard].to_vec();
         assert_ne!(&frame[32..frame.len() - 8], clear);
         let header = Header::parse(&frame).unwrap();
-        airlane_ccmp::Ccmp::new(&key)
+        airlane_dot11::ccmp::Ccmp::new(&key)
             .decrypt(&header, &mut frame)
             .unwrap();
         assert_eq!(&frame[32..frame.len() - 8], clear);
@@ -267,10 +269,10 @@ fn a_slow_neighbour_does_not_take_more_than_half_the_airtime() {
     let mut world = World::new(&[36]);
     world.join(0, 0);
     world.join(1, 0);
-    let slow = RateLadder::from_iter([Rate::OFDM_6]);
+    let slow = RateTable::from_iter([Rate::OFDM_6]);
     world.ask(
         0,
-        Command::RateLadder(
+        Command::RateTable(
             StationIndex(0),
             Box::new(slow),
             AggregationLimits::default(),

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use airlane_air::{Air, AirConfig, AirEvent, Position, RadioConfig, RadioId, Transmission};
 use airlane_dma::{Frame, Memory};
-use airlane_lane::VmId;
-use airlane_wlan::frame::{Header, subtype};
-use airlane_wlan::*;
+use airlane_dot11::frame::{Header, subtype};
+use airlane_dot11::*;
+use airlane_lane::{Micros, VmId};
+use airlane_waist::*;
 
 use crate::nic::Nic;
 
@@ -138,7 +139,7 @@ impl World {
         );
         self.ask(
             number,
-            Command::RateLadder(
+            Command::RateTable(
                 StationIndex(0),
                 Box::new(ladder()),
                 AggregationLimits::default(),
@@ -416,8 +417,8 @@ fn radio(name: &str) -> RadioConfig {
     }
 }
 
-pub(super) fn ladder() -> RateLadder {
-    RateLadder::from_iter([
+pub(super) fn ladder() -> RateTable {
+    RateTable::from_iter([
         Rate::Ofdm(OfdmRate::M54),
         Rate::Ofdm(OfdmRate::M24),
         Rate::OFDM_6,
@@ -471,7 +472,7 @@ pub(super) fn encrypted(frame: Vec<u8>, key: [u8; 16]) -> Buffer {
     let mut frame = frame;
     frame.extend([0; 8]);
     let header = Header::parse(&frame).unwrap();
-    airlane_ccmp::Ccmp::new(&key)
+    airlane_dot11::ccmp::Ccmp::new(&key)
         .encrypt(&header, &mut frame)
         .unwrap();
     Buffer::from_slice(&frame).unwrap()

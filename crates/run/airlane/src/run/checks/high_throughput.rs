@@ -6,7 +6,7 @@ use super::{Findings, gateway, throughput};
 use crate::run::session::Session;
 use crate::run::stop::Stop;
 use crate::scenario::{Check, CheckKind};
-use airlane_wlan::Width;
+use airlane_dot11::Width;
 use std::time::Duration;
 
 /// Offered load; more than emulated guests can send.

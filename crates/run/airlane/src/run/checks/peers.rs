@@ -6,7 +6,7 @@ use crate::run::report;
 use crate::run::session::Session;
 use crate::run::stop::Stop;
 use crate::scenario::{ApKind, Check};
-use airlane_wlan::MacAddr;
+use airlane_dot11::MacAddr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,9 +1,4 @@
-//! What bounds an A-MPDU: what the peer can receive, and what the driver wants sent.
-//!
-//! Not here: agreements ([`crate::BlockAck`] for what we receive; for what we send, the frames of an
-//! agreement carry [`crate::Transmit::aggregate`]).
-
-use crate::Micros;
+//! What bounds an A-MPDU towards a peer: what it can receive.
 
 /// What a peer can receive (IEEE 802.11-2020 9.4.2.55.3, A-MPDU Parameters; 9.4.2.55.2, Supported
 /// Channel Width Set). The default is what a station without 802.11n can.
@@ -30,18 +25,6 @@ impl PeerHt {
             code => 125 << code,
         }
     }
-}
-
-/// What the driver wants of A-MPDUs to one station (`dvm/commands.h`, `iwl_link_qual_agg_params`). The
-/// default is what that structure means when it is zero: as many frames as fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AggregationLimits {
-    /// Most frames in one A-MPDU: 0 no limit, 1 no aggregation.
-    pub frames: u8,
-    /// Longest time that one A-MPDU may take; 0 no limit.
-    pub time: Micros,
-    /// A frame sent in vain this often starts no A-MPDU any more; 0 no limit.
-    pub no_start_after: u8,
 }
 
 #[cfg(test)]

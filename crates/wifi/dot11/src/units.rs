@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-pub use airlane_lane::Micros;
-
 /// A power level in decibels over one milliwatt.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Dbm(pub f32);

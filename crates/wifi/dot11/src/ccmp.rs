@@ -4,8 +4,8 @@
 //! replay is not checked here: who holds the key does it, per key and TID, from the header that stays
 //! in the frame.
 
+use crate::frame::{CCMP_HEADER, CCMP_MIC, FrameType, Header};
 use aes::Aes128;
-use airlane_wlan::frame::{CCMP_HEADER, CCMP_MIC, FrameType, Header};
 use arrayvec::ArrayVec;
 use ccm::aead::AeadInPlace;
 use ccm::consts::{U8, U13};

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use arrayvec::ArrayVec;
+
 /// DSSS and HR/DSSS rates of 2.4 GHz (IEEE 802.11-2020 clauses 15 and 16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
@@ -50,6 +52,9 @@ pub enum Rate {
         greenfield: bool,
     },
 }
+
+/// Rates to try, one attempt each; the last is tried again until the retry limit.
+pub type RateTable = ArrayVec<Rate, 16>;
 
 impl DsssRate {
     /// All, slowest first.

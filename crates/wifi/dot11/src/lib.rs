@@ -1,0 +1,22 @@
+//! What IEEE 802.11 defines and more than one crate speaks of: addresses, channels, rates, access categories,
+//! MAC frames in place, and CCMP.
+//!
+//! Not here: what a driver asks of a card (`airlane-waist`), how long a frame takes on the medium (`airlane-air`).
+
+mod access;
+mod aggregation;
+mod buffer;
+pub mod ccmp;
+mod channel;
+pub mod frame;
+mod mac_addr;
+mod rate;
+mod units;
+
+pub use access::{AccessCategory, EdcaParameters};
+pub use aggregation::PeerHt;
+pub use buffer::{Buffer, BufferPool, CAPACITY};
+pub use channel::{Band, Channel, ChannelError, Width};
+pub use mac_addr::{MacAddr, MacAddrError};
+pub use rate::{DsssRate, OfdmRate, Rate, RateTable};
+pub use units::Dbm;
