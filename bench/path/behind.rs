@@ -7,7 +7,7 @@ use airlane_daemon::radio::Radio;
 use airlane_dot11::{AccessCategory, Channel, Dbm, MacAddr};
 use airlane_host_driver::Host;
 use airlane_lane::{Micros, VmId};
-use airlane_nic::{Medium, Nic};
+use airlane_nic::{Nic, Phy};
 use airlane_waist::{Event, Request};
 
 use crate::probe::{Probe, Stage};
@@ -152,7 +152,7 @@ struct Watched<'a, P> {
     probe: &'a P,
 }
 
-impl<P: Probe> Medium for Watched<'_, P> {
+impl<P: Probe> Phy for Watched<'_, P> {
     fn tune(&mut self, now: Micros, radio: RadioId, channel: Option<Channel>) {
         self.air.tune(now, radio, channel);
     }

@@ -26,7 +26,7 @@ const fn test_of(kind: CommandKind) -> &'static str {
         K::RateTable => "a_rate_ladder_is_per_vmac",
         K::Scan => "scans_of_several_vms_are_one_sweep_and_each_is_told_its_own",
         K::AbortScan => "an_abort_ends_the_own_scan_at_once_and_leaves_the_others",
-        K::Visit => "a_visit_that_a_vm_asks_for_is_refused",
+        K::ScanSlot => "a_visit_that_a_vm_asks_for_is_refused",
         K::PowerSave => "the_radio_sleeps_when_all_let_it_and_the_nic_hears_of_changes_only",
         K::TxPower => "transmit_power_is_per_vmac",
         K::Statistics => "statistics_are_told_and_cleared_per_vmac",
@@ -53,7 +53,7 @@ const HEAD: &str = "# Host commands\n\n\
 
 const POLICIES: &str = "\n## What the host driver does\n\n\
     Per command one of: pass on (to the VM's own vMAC), consolidate (with what the other VMs ask for), answer locally (the\n\
-    NIC never sees it), refuse. Reset and Initialize come from registers, Transmit from the transmit rings, Visit from the\n\
+    NIC never sees it), refuse. Reset and Initialize come from registers, Transmit from the transmit rings, ScanSlot from the\n\
     host driver itself.\n\n\
     | command | policy | what a VM may change, and what the card does | test |\n|---|---|---|---|\n";
 

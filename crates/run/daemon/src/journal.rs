@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
 use airlane_lane::{MAX_VMS, Micros, VmId};
-use airlane_waist::{Command, Configuration, Event, Received, ScanEvent, TxStatus};
+use airlane_waist::{Command, Event, Received, ScanEvent, TxStatus, VifConfig};
 
 /// A new association this soon after the last one ended says which access point was left.
 const ROAM: Micros = Micros::from_millis(5_000);
@@ -179,7 +179,7 @@ impl Journal {
         self.tell(at, vm, What::Stopped);
     }
 
-    fn configured(&mut self, at: Micros, vm: VmId, configuration: &Configuration) {
+    fn configured(&mut self, at: Micros, vm: VmId, configuration: &VifConfig) {
         let Some(state) = self.vms.get_mut(vm.index()) else {
             return;
         };
@@ -273,7 +273,7 @@ mod tests {
     }
 
     fn configuration(bssid: MacAddr, associated: bool) -> Command {
-        Command::Configure(Box::new(Configuration {
+        Command::Configure(Box::new(VifConfig {
             address: MacAddr([2, 0, 0, 0, 0, 1]),
             bssid,
             mode: Mode::Station,

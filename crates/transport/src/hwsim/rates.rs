@@ -19,19 +19,19 @@ const MHZ_80_OR_160: u16 = 1 << 9 | 1 << 10;
 /// without 802.11ac could do at best.
 pub fn rate(band: Band, index: i8, flags: u16) -> Option<Rate> {
     let index = u8::try_from(index).ok()?;
-    let ht = |mcs, wide| Rate::Ht {
+    let ht = |mcs, ht40| Rate::Ht {
         mcs,
-        wide,
+        ht40,
         short_guard: flags & SHORT_GUARD != 0,
         greenfield: flags & GREENFIELD != 0,
     };
-    let wide = flags & (MHZ_40 | MHZ_80_OR_160) != 0;
+    let ht40 = flags & (MHZ_40 | MHZ_80_OR_160) != 0;
     if flags & VHT != 0 {
         let (streams, mcs) = ((index >> 4).min(3), (index & 0xf).min(7));
-        return Some(ht(streams * 8 + mcs, wide));
+        return Some(ht(streams * 8 + mcs, ht40));
     }
     if flags & HT != 0 {
-        return (index < 32).then(|| ht(index, wide));
+        return (index < 32).then(|| ht(index, ht40));
     }
     legacy(band, index.into(), flags & SHORT_PREAMBLE != 0)
 }
@@ -104,7 +104,7 @@ mod tests {
     fn flags_choose_the_ht_rate() {
         let expected = Rate::Ht {
             mcs: 15,
-            wide: true,
+            ht40: true,
             short_guard: true,
             greenfield: false,
         };
@@ -119,9 +119,9 @@ mod tests {
 
     #[test]
     fn an_ht_rate_becomes_the_nearest_legacy_index() {
-        let ht = |mcs, wide| Rate::Ht {
+        let ht = |mcs, ht40| Rate::Ht {
             mcs,
-            wide,
+            ht40,
             short_guard: false,
             greenfield: false,
         };

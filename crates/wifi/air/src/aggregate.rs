@@ -144,12 +144,12 @@ fn narrowed(rate: Rate, narrow: bool) -> Rate {
     match rate {
         Rate::Ht {
             mcs,
-            wide,
+            ht40,
             short_guard,
             greenfield,
         } => Rate::Ht {
             mcs,
-            wide: wide && !narrow,
+            ht40: ht40 && !narrow,
             short_guard,
             greenfield,
         },
@@ -184,7 +184,7 @@ mod tests {
         let channel = Channel::new(Band::Ghz5, 36).unwrap();
         let rate = Rate::Ht {
             mcs: 15,
-            wide: true,
+            ht40: true,
             short_guard: true,
             greenfield: false,
         };

@@ -48,10 +48,10 @@ pub fn duration(band: Band, rate: Rate, octets: usize) -> Micros {
         Rate::Ofdm(rate) => ofdm(rate, bits) + extension(band),
         Rate::Ht {
             mcs,
-            wide,
+            ht40,
             short_guard,
             greenfield,
-        } => ht(mcs, wide, short_guard, greenfield, bits) + extension(band),
+        } => ht(mcs, ht40, short_guard, greenfield, bits) + extension(band),
     })
 }
 
@@ -151,9 +151,9 @@ fn ofdm(rate: OfdmRate, bits: u64) -> u64 {
 }
 
 /// IEEE 802.11-2020 19.4.3.
-fn ht(mcs: u8, wide: bool, short_guard: bool, greenfield: bool, bits: u64) -> u64 {
+fn ht(mcs: u8, ht40: bool, short_guard: bool, greenfield: bool, bits: u64) -> u64 {
     let streams = u64::from(mcs / 8) + 1;
-    let bits_per_symbol = ht_bits_per_symbol(mcs, wide) * streams;
+    let bits_per_symbol = ht_bits_per_symbol(mcs, ht40) * streams;
     let symbol_tenths = if short_guard { 36 } else { 40 };
     let encoders = if bits_per_symbol * 10 > 300 * symbol_tenths {
         2
@@ -174,7 +174,7 @@ fn ht(mcs: u8, wide: bool, short_guard: bool, greenfield: bool, bits: u64) -> u6
 }
 
 /// Data bits per symbol of one stream (IEEE 802.11-2020 tables 19-27 and 19-31).
-fn ht_bits_per_symbol(mcs: u8, wide: bool) -> u64 {
+fn ht_bits_per_symbol(mcs: u8, ht40: bool) -> u64 {
     let narrow = match mcs % 8 {
         0 => 26,
         1 => 52,
@@ -185,7 +185,7 @@ fn ht_bits_per_symbol(mcs: u8, wide: bool) -> u64 {
         6 => 234,
         _ => 260,
     };
-    if wide { narrow * 108 / 52 } else { narrow }
+    if ht40 { narrow * 108 / 52 } else { narrow }
 }
 
 #[cfg(test)]
@@ -194,10 +194,10 @@ mod tests {
 
     const M54: Rate = Rate::Ofdm(OfdmRate::M54);
 
-    fn ht_rate(mcs: u8, wide: bool, short_guard: bool, greenfield: bool) -> Rate {
+    fn ht_rate(mcs: u8, ht40: bool, short_guard: bool, greenfield: bool) -> Rate {
         Rate::Ht {
             mcs,
-            wide,
+            ht40,
             short_guard,
             greenfield,
         }

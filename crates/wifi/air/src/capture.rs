@@ -138,7 +138,7 @@ fn ampdu_status(captured: &Captured<'_>, subframe: Subframe) -> [u8; 8] {
 fn mcs(rate: Rate) -> Option<[u8; 3]> {
     let Rate::Ht {
         mcs,
-        wide,
+        ht40,
         short_guard,
         greenfield,
     } = rate
@@ -146,7 +146,7 @@ fn mcs(rate: Rate) -> Option<[u8; 3]> {
         return None;
     };
     let flag = |set: bool, bit: u8| if set { bit } else { 0 };
-    let flags = flag(wide, MCS_WIDE)
+    let flags = flag(ht40, MCS_WIDE)
         | flag(short_guard, MCS_SHORT_GUARD)
         | flag(greenfield, MCS_GREENFIELD);
     Some([MCS_KNOWN, flags, mcs])
@@ -200,7 +200,7 @@ mod tests {
     fn an_ht_frame_has_an_mcs_and_the_channel_stays_aligned() {
         let rate = Rate::Ht {
             mcs: 15,
-            wide: true,
+            ht40: true,
             short_guard: true,
             greenfield: false,
         };
@@ -216,7 +216,7 @@ mod tests {
     fn a_frame_of_an_ampdu_names_it_and_says_whether_it_is_the_last() {
         let rate = Rate::Ht {
             mcs: 7,
-            wide: false,
+            ht40: false,
             short_guard: false,
             greenfield: false,
         };

@@ -248,7 +248,7 @@ mod tests {
         assert!(success_probability(m54, 14, 20.0) > success_probability(m54, 1500, 20.0));
         let ht = |mcs| Rate::Ht {
             mcs,
-            wide: false,
+            ht40: false,
             short_guard: false,
             greenfield: false,
         };

@@ -33,7 +33,7 @@ fn at_one_metre_db(channel: Channel) -> f32 {
 pub fn noise_floor_dbm(rate: Rate, noise_figure_db: f32) -> f32 {
     let hertz: f32 = match rate {
         Rate::Dsss { .. } => 22e6,
-        Rate::Ht { wide: true, .. } => 40e6,
+        Rate::Ht { ht40: true, .. } => 40e6,
         Rate::Ofdm(_) | Rate::Ht { .. } => 20e6,
     };
     THERMAL_DBM_PER_HZ + 10.0 * hertz.log10() + noise_figure_db
@@ -75,7 +75,7 @@ mod tests {
         let narrow = noise_floor_dbm(Rate::OFDM_6, 7.0);
         let wide = Rate::Ht {
             mcs: 0,
-            wide: true,
+            ht40: true,
             short_guard: false,
             greenfield: false,
         };

@@ -314,5 +314,5 @@ impl Ppdu {
 
 /// 40 MHz wide.
 pub(crate) fn is_wide(rate: Rate) -> bool {
-    matches!(rate, Rate::Ht { wide: true, .. })
+    matches!(rate, Rate::Ht { ht40: true, .. })
 }

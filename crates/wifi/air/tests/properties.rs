@@ -176,7 +176,7 @@ fn transmission(act: &Act) -> Transmission {
         Rate::DSSS_1,
         Rate::Ht {
             mcs: 15,
-            wide: length % 2 == 0,
+            ht40: length % 2 == 0,
             short_guard: true,
             greenfield: false,
         },

@@ -412,7 +412,7 @@ fn a_40_mhz_frame_needs_a_40_mhz_receiver() {
     let (mut air, station, access_point) = pair();
     let rate = Rate::Ht {
         mcs: 7,
-        wide: true,
+        ht40: true,
         short_guard: true,
         greenfield: false,
     };

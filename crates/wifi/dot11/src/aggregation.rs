@@ -9,7 +9,7 @@ pub struct PeerHt {
     /// Minimum MPDU Start Spacing, as the standard codes it, 0 to 7.
     pub ampdu_spacing: u8,
     /// 40 MHz frames may be sent to it.
-    pub wide: bool,
+    pub ht40: bool,
 }
 
 impl PeerHt {
@@ -36,7 +36,7 @@ mod tests {
         let peer = |ampdu_exponent, ampdu_spacing| PeerHt {
             ampdu_exponent,
             ampdu_spacing,
-            wide: true,
+            ht40: true,
         };
         let lengths = [0, 1, 2, 3, 200].map(|exponent| peer(exponent, 0).max_ampdu());
         assert_eq!(lengths, [8_191, 16_383, 32_767, 65_535, 65_535]);

@@ -45,7 +45,7 @@ pub enum Rate {
         /// Modulation and coding scheme, 0 to 31 (streams = mcs / 8 + 1).
         mcs: u8,
         /// 40 MHz wide.
-        wide: bool,
+        ht40: bool,
         /// 400 ns guard interval.
         short_guard: bool,
         /// HT-greenfield preamble.
@@ -115,16 +115,16 @@ impl Rate {
             Self::Ofdm(rate) => rate.mbps() * 10,
             Self::Ht {
                 mcs,
-                wide,
+                ht40,
                 short_guard,
                 ..
-            } => ht_hundred_kbps(mcs, wide, short_guard),
+            } => ht_hundred_kbps(mcs, ht40, short_guard),
         }
     }
 }
 
 /// IEEE 802.11-2020 table 19-27 and following, by formula: data bits per symbol over symbol time.
-fn ht_hundred_kbps(mcs: u8, wide: bool, short_guard: bool) -> u32 {
+fn ht_hundred_kbps(mcs: u8, ht40: bool, short_guard: bool) -> u32 {
     let per_subcarrier_times_six = match mcs % 8 {
         0 => 3,
         1 => 6,
@@ -135,7 +135,7 @@ fn ht_hundred_kbps(mcs: u8, wide: bool, short_guard: bool) -> u32 {
         6 => 27,
         _ => 30,
     };
-    let subcarriers = if wide { 108 } else { 52 };
+    let subcarriers = if ht40 { 108 } else { 52 };
     let streams = u32::from(mcs / 8) + 1;
     let bits_per_symbol = subcarriers * streams * per_subcarrier_times_six / 6;
     let symbol_tenths_of_micros = if short_guard { 36 } else { 40 };
@@ -159,10 +159,10 @@ mod tests {
 
     #[test]
     fn ht_rates_match_the_standard() {
-        let rate = |mcs, wide, short_guard| {
+        let rate = |mcs, ht40, short_guard| {
             Rate::Ht {
                 mcs,
-                wide,
+                ht40,
                 short_guard,
                 greenfield: false,
             }

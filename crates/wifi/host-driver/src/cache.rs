@@ -94,7 +94,7 @@ impl ScanCache {
     }
 
     fn keep(&mut self, place: Place, received: &Received) {
-        // A beacon reaches every visitor; once is enough.
+        // A beacon reaches every participant; once is enough.
         let known = self.frames.get_mut(&place);
         if known.as_ref().is_some_and(|known| known.at >= received.at) {
             return;
@@ -128,11 +128,11 @@ impl ScanCache {
         at: Micros,
         channel: Channel,
         dwell: Micros,
-        visitors: impl Iterator<Item = (VmId, bool, &'a ScanRequest)>,
+        participants: impl Iterator<Item = (VmId, bool, &'a ScanRequest)>,
     ) {
         let channel = channel.primary();
         let (mut wildcard, mut heard) = (false, false);
-        for (vm, active, request) in visitors {
+        for (vm, active, request) in participants {
             if !listens(request) {
                 continue;
             }

@@ -53,7 +53,7 @@ pub struct HostCounters {
     pub cached_channels: u64,
     /// Frames that VMs got from the cache.
     pub cached_frames: u64,
-    /// Frames that only another visitor's probe request has brought.
+    /// Frames that only another participant's probe request has brought.
     pub shared_frames: u64,
     /// Scans ended because they took too long.
     pub overdue_scans: u64,
@@ -128,8 +128,8 @@ impl Host {
     /// Takes an event of the NIC and routes it.
     pub fn event(&mut self, now: Micros, vm: VmId, event: Event) {
         match event {
-            Event::Done(Tag::VISIT, reply) => self.visited(now, &reply),
-            // Nothing hangs on what the NIC says to a power schedule or to a visitor's leaving.
+            Event::Done(Tag::SCAN_SLOT, reply) => self.visited(now, &reply),
+            // Nothing hangs on what the NIC says to a power schedule or to a participant's leaving.
             Event::Done(Tag::HOST, _) => {}
             Event::ResetDone => self.reset_done(vm),
             Event::Scan(step) => self.scan_step(vm, step),

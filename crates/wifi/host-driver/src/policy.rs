@@ -53,7 +53,7 @@ kinds! {
     RateTable(..),
     Scan(_),
     AbortScan,
-    Visit(_),
+    ScanSlot(_),
     PowerSave(_),
     TxPower(_),
     TxAntennas(_),
@@ -159,7 +159,7 @@ pub const POLICY: &[Rule] = {
             "Ends the asking VM's scan at once and leaves the others'.",
         ),
         rule(
-            K::Visit,
+            K::ScanSlot,
             Refuse,
             "The host driver's own: one stop of the merged sweep. No card produces it.",
         ),

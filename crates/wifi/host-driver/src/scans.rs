@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use airlane_dot11::{Band, Channel, MacAddr};
 use airlane_lane::{MAX_VMS, Micros, VmId};
-use airlane_waist::{ScanChannel, ScanEvent, ScanRequest, Visit, Visitor};
+use airlane_waist::{Participant, ScanChannel, ScanEvent, ScanRequest, ScanSlot};
 
 /// What each further probe request adds to the stay: as the driver reckons it for its own (dvm/scan.c
 /// IWL_ACTIVE_DWELL_FACTOR_24GHZ, IWL_ACTIVE_DWELL_FACTOR_52GHZ).
@@ -75,7 +75,7 @@ pub(crate) struct Visiting {
     pub(crate) since: Micros,
     pub(crate) dwell: Micros,
     /// Who takes part, and whether actively.
-    pub(crate) visitors: Vec<(VmId, bool)>,
+    pub(crate) participants: Vec<(VmId, bool)>,
     /// Who has heard which BSS.
     pub(crate) heard: BTreeSet<(VmId, MacAddr)>,
 }
@@ -113,7 +113,9 @@ impl Scans {
     /// Takes a VM's scan out, and the VM out of the visit.
     pub(crate) fn end(&mut self, vm: VmId) -> Option<Scan> {
         if let Some(visiting) = &mut self.visiting {
-            visiting.visitors.retain(|&(visitor, _)| visitor != vm);
+            visiting
+                .participants
+                .retain(|&(participant, _)| participant != vm);
         }
         self.scans.get_mut(vm.index())?.take()
     }
@@ -121,7 +123,7 @@ impl Scans {
     /// True when the VM takes part in the visit.
     pub(crate) fn visits(&self, vm: VmId) -> bool {
         let visiting = self.visiting.as_ref();
-        visiting.is_some_and(|visiting| visiting.visitors.iter().any(|&(other, _)| other == vm))
+        visiting.is_some_and(|visiting| visiting.participants.iter().any(|&(other, _)| other == vm))
     }
 
     /// Whose scan is due next, and when.
@@ -131,7 +133,7 @@ impl Scans {
     }
 
     /// The next visit, if anybody has a channel left and none is being made; it counts as being made.
-    pub(crate) fn next_visit(&mut self, now: Micros) -> Option<(VmId, Visit)> {
+    pub(crate) fn next_visit(&mut self, now: Micros) -> Option<(VmId, ScanSlot)> {
         if self.visiting.is_some() {
             return None;
         }
@@ -141,12 +143,12 @@ impl Scans {
         };
         self.turn = chooser.index() + 1;
         let begins = !std::mem::replace(&mut self.sweeping, true);
-        let mut visit = Visit {
+        let mut visit = ScanSlot {
             channel,
             dwell: Micros(0),
             max_away: Micros(0),
             begins,
-            visitors: Vec::new(),
+            participants: Vec::new(),
         };
         for vm in VmId::all() {
             self.come_along(vm, &mut visit);
@@ -156,7 +158,11 @@ impl Scans {
             channel,
             since: now,
             dwell: visit.dwell,
-            visitors: visit.visitors.iter().map(|v| (v.vm, v.active)).collect(),
+            participants: visit
+                .participants
+                .iter()
+                .map(|v| (v.vm, v.active))
+                .collect(),
             heard: BTreeSet::new(),
         });
         Some((chooser, visit))
@@ -168,7 +174,7 @@ impl Scans {
         vms.find_map(|vm| Some((vm, self.of(vm)?.left.front()?.channel)))
     }
 
-    fn come_along(&mut self, vm: VmId, visit: &mut Visit) {
+    fn come_along(&mut self, vm: VmId, visit: &mut ScanSlot) {
         let Some(scan) = self.of_mut(vm) else {
             return;
         };
@@ -177,16 +183,19 @@ impl Scans {
         };
         visit.dwell = visit.dwell.max(wanted.dwell);
         visit.max_away = tighter(visit.max_away, scan.request.max_away);
-        visit.visitors.push(Visitor {
+        visit.participants.push(Participant {
             vm,
             active: wanted.active,
             request: Arc::clone(&scan.request),
         });
     }
 
-    fn for_further_probes(&self, visit: &Visit) -> Micros {
-        let active = visit.visitors.iter().filter(|visitor| visitor.active);
-        let counts = active.filter_map(|visitor| Some(self.of(visitor.vm)?.probes()));
+    fn for_further_probes(&self, visit: &ScanSlot) -> Micros {
+        let active = visit
+            .participants
+            .iter()
+            .filter(|participant| participant.active);
+        let counts = active.filter_map(|participant| Some(self.of(participant.vm)?.probes()));
         let (sum, most) = counts.fold((0u64, 0), |(sum, most), n| (sum + n, most.max(n)));
         let each = match visit.channel.band() {
             Band::Ghz2 => PER_PROBE_2GHZ,

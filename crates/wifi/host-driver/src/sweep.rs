@@ -62,14 +62,14 @@ impl Host {
             return;
         };
         let scans = &self.scans;
-        let visitors = visiting.visitors.iter();
-        let visitors =
-            visitors.filter_map(|&(vm, active)| Some((vm, active, &*scans.of(vm)?.request)));
+        let participants = visiting.participants.iter();
+        let participants =
+            participants.filter_map(|&(vm, active)| Some((vm, active, &*scans.of(vm)?.request)));
         if *reply == Reply::Ok {
             let (at, dwell) = (visiting.since, visiting.dwell);
-            self.cache.looked(at, visiting.channel, dwell, visitors);
+            self.cache.looked(at, visiting.channel, dwell, participants);
         }
-        for (vm, _) in visiting.visitors {
+        for (vm, _) in visiting.participants {
             if let Some(scan) = self.scans.of_mut(vm) {
                 scan.note(visiting.channel);
             }
@@ -90,7 +90,7 @@ impl Host {
         if let Some((vm, visit)) = self.scans.next_visit(now) {
             self.counters.visits += 1;
             self.counters.sweeps += u64::from(visit.begins);
-            self.ask_nic(vm, Tag::VISIT, Command::Visit(Box::new(visit)));
+            self.ask_nic(vm, Tag::SCAN_SLOT, Command::ScanSlot(Box::new(visit)));
         }
     }
 
@@ -151,12 +151,12 @@ impl Host {
         self.to_vms.push_back((vm, Event::Scan(step)));
     }
 
-    /// Gives a visitor what only the others' probe requests have brought.
+    /// Gives a participant what only the others' probe requests have brought.
     fn share(&mut self, vm: VmId) {
         let (Some(visiting), Some(scan)) = (&self.scans.visiting, self.scans.of(vm)) else {
             return;
         };
-        if !visiting.visitors.contains(&(vm, true)) {
+        if !visiting.participants.contains(&(vm, true)) {
             return;
         }
         let identity = self.identity(vm);

@@ -34,7 +34,7 @@ pub fn decode(word: u32) -> Option<Rate> {
     if word & HT != 0 {
         return Some(Rate::Ht {
             mcs: (word & 0x1f) as u8,
-            wide: word & WIDE != 0,
+            ht40: word & WIDE != 0,
             short_guard: word & SHORT_GUARD != 0,
             greenfield: word & GREENFIELD != 0,
         });
@@ -58,13 +58,13 @@ pub fn encode(rate: Rate) -> u32 {
         Rate::Ofdm(rate) => ANTENNA_A | code_of(&OFDM, rate),
         Rate::Ht {
             mcs,
-            wide,
+            ht40,
             short_guard,
             greenfield,
         } => {
             let flag = |set: bool, bit: u32| if set { bit } else { 0 };
             HT | u32::from(mcs & 0x1f)
-                | flag(wide, WIDE)
+                | flag(ht40, WIDE)
                 | flag(short_guard, SHORT_GUARD)
                 | flag(greenfield, GREENFIELD)
                 | antennas(mcs)
@@ -98,7 +98,7 @@ mod tests {
         let ht = (0..24).flat_map(|mcs| {
             (0..8).map(move |bits| Rate::Ht {
                 mcs,
-                wide: bits & 1 != 0,
+                ht40: bits & 1 != 0,
                 short_guard: bits & 2 != 0,
                 greenfield: bits & 4 != 0,
             })
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(encode(Rate::OFDM_6), 0x400d);
         let wide_two_streams = Rate::Ht {
             mcs: 15,
-            wide: true,
+            ht40: true,
             short_guard: true,
             greenfield: false,
         };

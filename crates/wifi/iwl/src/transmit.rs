@@ -246,7 +246,7 @@ fn frame(
 
 fn tx_rate(start: &[u8], flags: &Flags) -> Option<TxRate> {
     if flags.contains(Flags::STATION_RATE) {
-        return Some(TxRate::Ladder);
+        return Some(TxRate::Table);
     }
     let rate = rate::decode(u32_at(start, 4 + 0x0c)?).unwrap_or(Rate::OFDM_6);
     Some(TxRate::Fixed(rate))

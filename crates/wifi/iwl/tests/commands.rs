@@ -203,7 +203,7 @@ fn stations_and_keys() {
 
 /// What becomes of a change that says nothing new about what the station can.
 const MODIFIED: &str =
-    "ModifyStation(StationIndex(2), PeerHt { ampdu_exponent: 0, ampdu_spacing: 0, wide: false })";
+    "ModifyStation(StationIndex(2), PeerHt { ampdu_exponent: 0, ampdu_spacing: 0, ht40: false })";
 
 #[test]
 fn what_a_peer_can_follows_the_flags_under_their_mask() {
@@ -212,7 +212,7 @@ fn what_a_peer_can_follows_the_flags_under_their_mask() {
     let peer = PeerHt {
         ampdu_exponent: 3,
         ampdu_spacing: 5,
-        wide: true,
+        ht40: true,
     };
     assert_eq!(driver.update_ht(0, peer), 1);
     let changed = format!("ModifyStation(StationIndex(0), {peer:?})");
@@ -238,7 +238,7 @@ fn link_quality_carries_rates_and_bounds_of_a_mpdus() {
     driver.link_quality_with(0, &[0x1_e917; 16], &limits);
     let asked = last(&log);
     assert!(
-        asked.contains("mcs: 23, wide: true, short_guard: true"),
+        asked.contains("mcs: 23, ht40: true, short_guard: true"),
         "{asked}"
     );
     assert!(asked.ends_with(&format!("{limits:?})")), "{asked}");

@@ -83,7 +83,7 @@ fn qos_data_leaves_without_padding_and_with_its_options() {
     );
     assert_eq!((transmit.station.0, transmit.retry_limit), (0, 15));
     assert!(transmit.acknowledge && transmit.protect && !transmit.assign_sequence);
-    assert_eq!(transmit.rate, TxRate::Ladder);
+    assert_eq!(transmit.rate, TxRate::Table);
     assert_eq!(transmit.cipher, TxCipher::Ccmp([9; 16]));
 }
 

@@ -13,8 +13,8 @@ use airlane_lane::{Micros, VmId};
 use airlane_waist::{Mode, PowerSave};
 
 use crate::homes::same;
-use crate::medium::Medium;
 use crate::nic::Nic;
+use crate::phy::Phy;
 use crate::vmac::Vmac;
 
 /// How long before its time the radio is on for a beacon.
@@ -101,7 +101,7 @@ impl Nic {
     }
 
     /// Lets the radio and the stations of its vMACs sleep or wake; says when to look again.
-    pub(crate) fn rest<M: Medium>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
+    pub(crate) fn rest<M: Phy>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
         // Without power save nothing is looked at for each frame.
         if !self.saves_power() || !self.schedule.is_open() {
             return None;
@@ -137,7 +137,7 @@ impl Nic {
     }
 
     /// Tells the access points that these stations are awake.
-    fn rouse<M: Medium>(&mut self, now: Micros, air: &mut M, which: impl Fn(&Vmac) -> bool) {
+    fn rouse<M: Phy>(&mut self, now: Micros, air: &mut M, which: impl Fn(&Vmac) -> bool) {
         for vm in VmId::all() {
             let here = self.schedule.here();
             let roused = self.vmac_mut(vm).filter(|vmac| {
@@ -155,7 +155,7 @@ impl Nic {
     }
 
     /// Tells the access points of idle vMACs that their stations sleep; gives when the next one is idle.
-    fn let_stations_sleep<M: Medium>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
+    fn let_stations_sleep<M: Phy>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
         self.rouse(now, air, |vmac| vmac.beacons.promises_frames());
         let power = self.power;
         let mut next = None;
@@ -175,7 +175,7 @@ impl Nic {
     }
 
     /// Turns the radio off until the next beacon that somebody must hear, or on for it.
-    fn let_radio_sleep<M: Medium>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
+    fn let_radio_sleep<M: Phy>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
         let associated = |vmac: &Vmac| vmac.associated();
         let all_told = self
             .active()
@@ -230,7 +230,7 @@ impl Nic {
             .min()
     }
 
-    fn fall_asleep<M: Medium>(&mut self, now: Micros, air: &mut M) {
+    fn fall_asleep<M: Phy>(&mut self, now: Micros, air: &mut M) {
         if self.doze.state == State::Awake {
             self.doze.go(now, State::Asleep);
             air.tune(now, self.radio, None);
@@ -238,7 +238,7 @@ impl Nic {
     }
 
     /// Turns the radio on, if it sleeps.
-    pub(crate) fn rise<M: Medium>(&mut self, now: Micros, air: &mut M) {
+    pub(crate) fn rise<M: Phy>(&mut self, now: Micros, air: &mut M) {
         if self.doze.state == State::Asleep {
             self.doze.go(now, State::Awake);
             air.tune(now, self.radio, self.schedule.here());

@@ -2,14 +2,14 @@
 
 use airlane_dot11::{Dbm, EdcaParameters, MacAddr};
 use airlane_lane::{Micros, VmId};
-use airlane_waist::{Command, Configuration, Event, Refusal, Reply, Request};
+use airlane_waist::{Command, Event, Refusal, Reply, Request, VifConfig};
 
-use crate::medium::Medium;
 use crate::nic::Nic;
+use crate::phy::Phy;
 use crate::vmac::Vmac;
 
 impl Nic {
-    pub(crate) fn execute<M: Medium>(
+    pub(crate) fn execute<M: Phy>(
         &mut self,
         now: Micros,
         vm: VmId,
@@ -26,7 +26,7 @@ impl Nic {
                 return self.emit(vm, Event::ResetDone);
             }
             Command::Initialize => self.initialize(now, vm, air),
-            Command::Visit(visit) => return self.visit(vm, tag, *visit),
+            Command::ScanSlot(visit) => return self.visit(vm, tag, *visit),
             _ if self.vmac(vm).is_none() => Err(Refusal::NotInitialized),
             Command::Flush(mask) => return self.flush(now, vm, tag, mask, air),
             // The host driver makes visits of it.
@@ -45,12 +45,7 @@ impl Nic {
     }
 
     /// A vMAC comes into being; what the VM had before goes.
-    fn initialize<M: Medium>(
-        &mut self,
-        now: Micros,
-        vm: VmId,
-        air: &mut M,
-    ) -> Result<Reply, Refusal> {
+    fn initialize<M: Phy>(&mut self, now: Micros, vm: VmId, air: &mut M) -> Result<Reply, Refusal> {
         self.tear_down(now, vm, air);
         let slot = self.vmacs.get_mut(vm.index());
         *slot.ok_or(Refusal::AddressTaken)? = Some(Box::new(Vmac::new()));
@@ -58,11 +53,11 @@ impl Nic {
         Ok(Reply::Ok)
     }
 
-    fn configure<M: Medium>(
+    fn configure<M: Phy>(
         &mut self,
         now: Micros,
         vm: VmId,
-        configuration: Configuration,
+        configuration: VifConfig,
         air: &mut M,
     ) -> Result<Reply, Refusal> {
         if !self.may_bear(vm, configuration.address) {
@@ -146,7 +141,7 @@ impl Nic {
             | Command::Configure(_)
             | Command::Scan(_)
             | Command::AbortScan
-            | Command::Visit(_)
+            | Command::ScanSlot(_)
             | Command::Flush(_)
             | Command::PowerSave(_)
             | Command::Transmit(_) => {}

@@ -16,7 +16,7 @@ use crate::flights::{Cargo, Flights};
 use crate::homes::{find, same};
 use crate::identity::{AddressPolicy, Assignments};
 use crate::keys::KeyTable;
-use crate::medium::Medium;
+use crate::phy::Phy;
 use crate::receive::Heard;
 use crate::scan::Sweep;
 use crate::schedule::{Schedule, Step, Wishes};
@@ -175,12 +175,12 @@ impl Nic {
     }
 
     /// Takes a command of a VM. Call [`Nic::step`] after a batch of them.
-    pub fn request<M: Medium>(&mut self, now: Micros, vm: VmId, request: Request, air: &mut M) {
+    pub fn request<M: Phy>(&mut self, now: Micros, vm: VmId, request: Request, air: &mut M) {
         self.execute(now, vm, request, air);
     }
 
     /// Takes an event of this card's own radio. Call [`Nic::step`] after a batch of them.
-    pub fn air_event<M: Medium>(&mut self, now: Micros, event: AirEvent, air: &mut M) {
+    pub fn air_event<M: Phy>(&mut self, now: Micros, event: AirEvent, air: &mut M) {
         let _ = air;
         match event {
             AirEvent::Received {
@@ -245,7 +245,7 @@ impl Nic {
 
     /// Lets due things happen and gives the air what it has room for. Returns when to come back
     /// unless something else happens first; `None` when no timer runs.
-    pub fn step<M: Medium>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
+    pub fn step<M: Phy>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
         let calm = self
             .calm
             .filter(|calm| calm.until.is_none_or(|until| now < until));
@@ -264,7 +264,7 @@ impl Nic {
 
     /// Runs the schedule. It, and the timers, look at every vMAC: where all are at one home and nobody scans or
     /// sleeps, that is not done again before a timer is due or something [stirs](Self::stir).
-    fn follow_schedule<M: Medium>(
+    fn follow_schedule<M: Phy>(
         &mut self,
         now: Micros,
         timer: Option<Micros>,
@@ -442,7 +442,7 @@ impl Nic {
     }
 
     /// Takes all that this VM has, and its frames out of the air.
-    pub(crate) fn tear_down<M: Medium>(&mut self, now: Micros, vm: VmId, air: &mut M) {
+    pub(crate) fn tear_down<M: Phy>(&mut self, now: Micros, vm: VmId, air: &mut M) {
         let vmac = self.vmacs.get_mut(vm.index()).and_then(Option::take);
         for entry in vmac.iter().flat_map(|vmac| &vmac.outstanding) {
             if let Stage::InAir(_, prepared) = &entry.stage {
@@ -469,7 +469,7 @@ impl Nic {
     }
 
     /// Tells the radio whose frames to receive.
-    pub(crate) fn refresh_filter<M: Medium>(&mut self, air: &mut M) {
+    pub(crate) fn refresh_filter<M: Phy>(&mut self, air: &mut M) {
         let of = |(vm, vmac): (VmId, &Vmac)| Some((vmac.address()?, vm));
         self.addresses = self.active().filter_map(of).collect();
         self.promiscuous = self

@@ -7,8 +7,8 @@ use airlane_waist::Event;
 
 use crate::flights::Cargo;
 use crate::homes::{Home, Homes, same};
-use crate::medium::Medium;
 use crate::nic::Nic;
+use crate::phy::Phy;
 use crate::prepare::lowest;
 use crate::schedule::{Act, Stop, Wishes};
 use crate::vmac::Vmac;
@@ -66,7 +66,7 @@ impl Nic {
     }
 
     /// Carries out one act of the schedule.
-    pub(crate) fn perform<M: Medium>(&mut self, now: Micros, act: Act, air: &mut M) {
+    pub(crate) fn perform<M: Phy>(&mut self, now: Micros, act: Act, air: &mut M) {
         match act {
             Act::Recall => self.recall(now, air),
             Act::AnnounceAbsence => self.announce(now, true, air),
@@ -84,19 +84,19 @@ impl Nic {
     }
 
     /// Takes back what the air still has: each frame returns to its place in its queue.
-    fn recall<M: Medium>(&mut self, now: Micros, air: &mut M) {
+    fn recall<M: Phy>(&mut self, now: Micros, air: &mut M) {
         air.cancel(now, self.radio, &|_| true);
     }
 
     /// Tells the access points on the present channel that their stations sleep, or are awake.
-    fn announce<M: Medium>(&mut self, now: Micros, away: bool, air: &mut M) {
+    fn announce<M: Phy>(&mut self, now: Micros, away: bool, air: &mut M) {
         for vm in VmId::all() {
             self.tell(now, vm, away, air);
         }
     }
 
     /// Tells one of them, unless it knows.
-    pub(crate) fn tell<M: Medium>(&mut self, now: Micros, vm: VmId, sleeps: bool, air: &mut M) {
+    pub(crate) fn tell<M: Phy>(&mut self, now: Micros, vm: VmId, sleeps: bool, air: &mut M) {
         if let Some((frame, rate)) = self.announcement(vm, sleeps) {
             self.counters.announcements += 1;
             let cargo = Cargo::Announcement { vm, sleeps };
@@ -119,7 +119,7 @@ impl Nic {
         null_frame(vmac, away).map(|frame| (frame, rate))
     }
 
-    fn stop_begins<M: Medium>(&mut self, now: Micros, stop: Stop, air: &mut M) {
+    fn stop_begins<M: Phy>(&mut self, now: Micros, stop: Stop, air: &mut M) {
         for (vm, rate, mut probe) in self.begin_stop(stop) {
             if air.queued(self.radio, AccessCategory::Voice) >= MAX_PROBES_WAITING {
                 self.counters.probes_skipped += 1;
@@ -133,7 +133,7 @@ impl Nic {
     }
 
     /// Sends a frame of the card's own.
-    fn send_own<M: Medium>(
+    fn send_own<M: Phy>(
         &mut self,
         now: Micros,
         frame: Buffer,

@@ -7,7 +7,7 @@ use airlane_dot11::frame::{CCMP_HEADER, CCMP_MIC, Header, set_sequence_number};
 use airlane_dot11::{AccessCategory, Band, Buffer, BufferPool, CAPACITY, MacAddr, Rate, RateTable};
 use airlane_lane::stamp::{Point, Stamps};
 use airlane_lane::{Micros, VmId};
-use airlane_waist::{Configuration, Mode, Transmit, TxCipher, TxRate, TxReport, TxStatus};
+use airlane_waist::{Mode, Transmit, TxCipher, TxRate, TxReport, TxStatus, VifConfig};
 
 use crate::account::estimate;
 use crate::counters::DropReason;
@@ -254,7 +254,7 @@ pub(crate) fn nominal_rate(vmac: &Vmac, transmit: &Transmit) -> Rate {
         .and_then(|station| station.ladder.first().copied());
     match transmit.rate {
         TxRate::Fixed(rate) => rate,
-        TxRate::Ladder => first.unwrap_or_else(|| lowest(vmac)),
+        TxRate::Table => first.unwrap_or_else(|| lowest(vmac)),
     }
 }
 
@@ -275,7 +275,7 @@ fn encrypt(
 }
 
 /// CTS-to-self is for OFDM frames among 802.11b stations (IEEE 802.11-2020 10.27), so in 2.4 GHz only.
-fn shield(config: Option<&Configuration>, rts: bool, rate: Rate) -> Shield {
+fn shield(config: Option<&VifConfig>, rts: bool, rate: Rate) -> Shield {
     let erp = config.is_some_and(|config| {
         config.protect && config.channel.band() == Band::Ghz2 && !matches!(rate, Rate::Dsss { .. })
     });

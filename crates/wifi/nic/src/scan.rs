@@ -5,7 +5,7 @@
 
 use airlane_dot11::{Buffer, MacAddr, Rate, frame::subtype};
 use airlane_lane::{Micros, VmId};
-use airlane_waist::{Event, ReceiveFilter, Refusal, Reply, ScanEvent, Tag, Visit, Visitor};
+use airlane_waist::{Event, Participant, ReceiveFilter, Refusal, Reply, ScanEvent, ScanSlot, Tag};
 
 use crate::nic::Nic;
 use crate::schedule::Stop;
@@ -36,9 +36,9 @@ struct Running {
     id: u64,
     carrier: VmId,
     tag: Tag,
-    /// One VM alone asks, actively. As at the start: a stop stays the same when a visitor leaves.
+    /// One VM alone asks, actively. As at the start: a stop stays the same when a participant leaves.
     brief: bool,
-    visit: Visit,
+    visit: ScanSlot,
 }
 
 impl Sweep {
@@ -64,18 +64,18 @@ impl Sweep {
             .is_some_and(|running| running.id == stop.sweep)
     }
 
-    fn visitors(&self) -> &[Visitor] {
+    fn participants(&self) -> &[Participant] {
         let running = self.running.as_ref();
-        running.map_or(&[], |running| &running.visit.visitors)
+        running.map_or(&[], |running| &running.visit.participants)
     }
 
     /// True when this VM wants to hear foreign beacons during `stop`.
     pub(crate) fn listens(&self, vm: VmId, stop: Stop) -> bool {
-        let wants = |visitor: &Visitor| {
-            let filter = visitor.request.filter;
-            visitor.vm == vm && filter.contains(ReceiveFilter::FOREIGN_BEACONS)
+        let wants = |participant: &Participant| {
+            let filter = participant.request.filter;
+            participant.vm == vm && filter.contains(ReceiveFilter::FOREIGN_BEACONS)
         };
-        self.owns(stop) && self.visitors().iter().any(wants)
+        self.owns(stop) && self.participants().iter().any(wants)
     }
 
     /// True while the sweep waits for neighbours that join until `joining`. Its patience is
@@ -93,13 +93,13 @@ impl Sweep {
         self.paused_since.map(|since| since + self.patience)
     }
 
-    /// The VM takes no part any more; `None` when it took none. With the last visitor the visit is
+    /// The VM takes no part any more; `None` when it took none. With the last participant the visit is
     /// over: then `Some(Some(…))` says whom to tell.
     fn leave(&mut self, vm: VmId) -> Option<Option<(VmId, Tag)>> {
-        let visitors = &mut self.running.as_mut()?.visit.visitors;
-        let before = visitors.len();
-        visitors.retain(|visitor| visitor.vm != vm);
-        let (left, deserted) = (visitors.len() < before, visitors.is_empty());
+        let participants = &mut self.running.as_mut()?.visit.participants;
+        let before = participants.len();
+        participants.retain(|participant| participant.vm != vm);
+        let (left, deserted) = (participants.len() < before, participants.is_empty());
         left.then(|| self.running.take_if(|_| deserted).map(answer_to))
     }
 }
@@ -110,13 +110,13 @@ fn answer_to(running: Running) -> (VmId, Tag) {
 
 impl Nic {
     /// Takes a visit; it is answered when it is over.
-    pub(crate) fn visit(&mut self, carrier: VmId, tag: Tag, mut visit: Visit) {
-        visit.visitors.retain(|v| self.vmac(v.vm).is_some());
+    pub(crate) fn visit(&mut self, carrier: VmId, tag: Tag, mut visit: ScanSlot) {
+        visit.participants.retain(|v| self.vmac(v.vm).is_some());
         if self.sweep.running.is_some() {
             let busy = Reply::Refused(Refusal::Busy);
             return self.emit(carrier, Event::Done(tag, busy));
         }
-        if visit.visitors.is_empty() {
+        if visit.participants.is_empty() {
             return self.emit(carrier, Event::Done(tag, Reply::Ok));
         }
         self.sweep.paused_since = None;
@@ -128,7 +128,7 @@ impl Nic {
             id,
             carrier,
             tag,
-            brief: matches!(visit.visitors.as_slice(), [only] if only.active),
+            brief: matches!(visit.participants.as_slice(), [only] if only.active),
             visit,
         });
     }
@@ -142,17 +142,17 @@ impl Nic {
         Ok(Reply::Ok)
     }
 
-    /// The radio is there: every visitor is told, and what is to be sent for it.
+    /// The radio is there: every participant is told, and what is to be sent for it.
     pub(crate) fn begin_stop(&mut self, stop: Stop) -> Vec<(VmId, Rate, Buffer)> {
         if !self.sweep.owns(stop) {
             return Vec::new();
         }
         let mut probes = Vec::new();
-        for Visitor {
+        for Participant {
             vm,
             active,
             request,
-        } in self.sweep.visitors().to_vec()
+        } in self.sweep.participants().to_vec()
         {
             self.emit(vm, Event::Scan(ScanEvent::Started(stop.channel)));
             let own = self.vmac(vm).and_then(Vmac::address).filter(|_| active);
@@ -164,14 +164,14 @@ impl Nic {
         probes
     }
 
-    /// The radio leaves: every visitor is told, and the visit is answered.
+    /// The radio leaves: every participant is told, and the visit is answered.
     pub(crate) fn end_stop(&mut self, stop: Stop) {
         let owned = self.sweep.owns(stop);
         let Some(running) = self.sweep.running.take_if(|_| owned) else {
             return;
         };
-        for visitor in &running.visit.visitors {
-            self.emit(visitor.vm, Event::Scan(ScanEvent::Left(stop.channel)));
+        for participant in &running.visit.participants {
+            self.emit(participant.vm, Event::Scan(ScanEvent::Left(stop.channel)));
         }
         self.emit(running.carrier, Event::Done(running.tag, Reply::Ok));
     }

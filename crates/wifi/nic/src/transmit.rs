@@ -14,8 +14,8 @@ use airlane_waist::{Event, Tag, Transmit, TxReport, TxStatus};
 use crate::counters::DropReason;
 use crate::flights::Cargo;
 use crate::homes::same;
-use crate::medium::Medium;
 use crate::nic::Nic;
+use crate::phy::Phy;
 use crate::prepare::{Prepared, Shield, nominal_rate, prepare, report, status};
 use crate::vmac::{Flush, Outstanding, Pending, Stage, Vmac, Work, in_mask};
 
@@ -68,7 +68,7 @@ impl Nic {
     }
 
     /// Fills the air's queues, highest category first, in turn by airtime.
-    pub(crate) fn feed<M: Medium>(&mut self, now: Micros, air: &mut M) {
+    pub(crate) fn feed<M: Phy>(&mut self, now: Micros, air: &mut M) {
         if !self.schedule.is_open() {
             return;
         }
@@ -94,17 +94,17 @@ impl Nic {
     }
 
     /// True when the air may get a frame of this category, if it is a fitting one.
-    fn air_has_room<M: Medium>(&self, category: AccessCategory, air: &M) -> bool {
+    fn air_has_room<M: Phy>(&self, category: AccessCategory, air: &M) -> bool {
         self.air_has_place(category, air) || self.in_air(category).cost < self.config.air_ahead
     }
 
-    fn air_has_place<M: Medium>(&self, category: AccessCategory, air: &M) -> bool {
+    fn air_has_place<M: Phy>(&self, category: AccessCategory, air: &M) -> bool {
         air.queued(self.radio, category) < self.config.air_depth
     }
 
     /// True when the vMAC's next frame may go to the air: there is place, or it shares PPDUs, or it shares the
     /// medium with frames that do and would wait behind too many of them.
-    fn fits<M: Medium>(&self, vm: VmId, category: AccessCategory, air: &M) -> bool {
+    fn fits<M: Phy>(&self, vm: VmId, category: AccessCategory, air: &M) -> bool {
         let Some(vmac) = self.vmac(vm) else {
             return false;
         };
@@ -154,7 +154,7 @@ impl Nic {
         self.has_waiting(vm, category) && vmac.channel().is_none_or(|channel| same(here, channel))
     }
 
-    fn launch<M: Medium>(&mut self, now: Micros, vm: VmId, category: AccessCategory, air: &mut M) {
+    fn launch<M: Phy>(&mut self, now: Micros, vm: VmId, category: AccessCategory, air: &mut M) {
         let Self {
             vmacs,
             keys,
@@ -200,14 +200,7 @@ impl Nic {
         }
     }
 
-    fn fly<M: Medium>(
-        &mut self,
-        now: Micros,
-        vm: VmId,
-        serial: u64,
-        prepared: Prepared,
-        air: &mut M,
-    ) {
+    fn fly<M: Phy>(&mut self, now: Micros, vm: VmId, serial: u64, prepared: Prepared, air: &mut M) {
         let Some(channel) = self.schedule.here() else {
             return;
         };
@@ -367,7 +360,7 @@ impl Nic {
     }
 
     /// Drops all frames of these queues; answers when those on the air have ended.
-    pub(crate) fn flush<M: Medium>(
+    pub(crate) fn flush<M: Phy>(
         &mut self,
         now: Micros,
         vm: VmId,

@@ -8,8 +8,8 @@ use airlane_dot11::{
 };
 use airlane_lane::Micros;
 use airlane_waist::{
-    AggregationLimits, BlockAck, Configuration, ReceiveFilter, STATIONS, StationIndex, Statistics,
-    Tag, Timing, Transmit, TxReport,
+    AggregationLimits, BlockAck, ReceiveFilter, STATIONS, StationIndex, Statistics, Tag, Timing,
+    Transmit, TxReport, VifConfig,
 };
 
 use crate::beacons::{Beacons, Due};
@@ -127,7 +127,7 @@ pub(crate) fn in_mask(mask: u32, queue: u8) -> bool {
 
 /// One vMAC.
 pub(crate) struct Vmac {
-    pub(crate) config: Option<Configuration>,
+    pub(crate) config: Option<VifConfig>,
     stations: [Option<Station>; STATIONS],
     pub(crate) edca: [EdcaParameters; 4],
     pub(crate) timing: Timing,
@@ -209,7 +209,7 @@ impl Vmac {
     }
 
     /// Takes a new configuration.
-    pub(crate) fn configure(&mut self, now: Micros, config: Configuration) {
+    pub(crate) fn configure(&mut self, now: Micros, config: VifConfig) {
         let old = (self.bssid(), self.associated());
         if config.forget_stations {
             self.stations = Default::default();

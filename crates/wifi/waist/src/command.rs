@@ -17,8 +17,8 @@ impl Tag {
     pub const HOST: Self = Self(u16::MAX);
     /// What no answer is awaited for: front ends give it to requests of their own that stand in no ring.
     pub const NO_ENTRY: Self = Self(u16::MAX - 1);
-    /// The host driver's visits; see [`Command::Visit`]. As [`Tag::HOST`], front ends never use it.
-    pub const VISIT: Self = Self(u16::MAX - 2);
+    /// The host driver's scan slots; see [`Command::ScanSlot`]. As [`Tag::HOST`], front ends never use it.
+    pub const SCAN_SLOT: Self = Self(u16::MAX - 2);
 }
 
 /// A command and its tag.
@@ -45,7 +45,7 @@ pub enum Command {
     /// The driver has started microcode: the vMAC comes into being, unconfigured.
     Initialize,
     /// Address, BSS, channel, filter, association of the vMAC.
-    Configure(Box<Configuration>),
+    Configure(Box<VifConfig>),
     /// Beacon timing of the BSS.
     Timing(Timing),
     /// Channel access parameters, indexed by [`AccessCategory`].
@@ -70,7 +70,7 @@ pub enum Command {
     AbortScan,
     /// Make one stop of a sweep, for several VMs at once. The host driver's own: no card asks for it.
     /// It outlives a reset of the VM that it is tagged with, and is answered when it is over.
-    Visit(Box<Visit>),
+    ScanSlot(Box<ScanSlot>),
     /// How the radio may sleep.
     PowerSave(PowerSave),
     /// Upper bound of the transmit power, in half dBm.
@@ -142,7 +142,7 @@ bitflags::bitflags! {
 
 /// The whole configuration of a vMAC.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Configuration {
+pub struct VifConfig {
     /// Its own address; zero when no interface is up.
     pub address: MacAddr,
     /// The BSS that it belongs or will belong to; zero when none.
@@ -274,7 +274,7 @@ pub struct ScanChannel {
 
 /// One stop of a sweep that several VMs' scans were merged into.
 #[derive(Clone, Debug)]
-pub struct Visit {
+pub struct ScanSlot {
     /// Where.
     pub channel: Channel,
     /// How long to stay; shorter where connected VMs need the radio.
@@ -284,12 +284,12 @@ pub struct Visit {
     /// The first of its sweep.
     pub begins: bool,
     /// Who takes part: once each.
-    pub visitors: Vec<Visitor>,
+    pub participants: Vec<Participant>,
 }
 
 /// One VM's part in a visit.
 #[derive(Clone, Debug)]
-pub struct Visitor {
+pub struct Participant {
     /// Whose scan.
     pub vm: VmId,
     /// Send its probe requests.
@@ -341,8 +341,8 @@ impl std::fmt::Debug for TxCipher {
 /// At what rate a frame is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TxRate {
-    /// By the ladder of its station.
-    Ladder,
+    /// By the rate table of its station.
+    Table,
     /// At this one.
     Fixed(Rate),
 }

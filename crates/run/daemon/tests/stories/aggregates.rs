@@ -19,7 +19,7 @@ fn joined() -> Story {
     story.join(&[(0, 0)]);
     let ht = |mcs, short_guard| Rate::Ht {
         mcs,
-        wide: false,
+        ht40: false,
         short_guard,
         greenfield: false,
     };

@@ -41,10 +41,10 @@ pub fn qos(receiver: MacAddr, transmitter: MacAddr, sequence: u16, length: usize
 }
 
 /// 802.11n with a mixed-format preamble.
-pub fn ht(mcs: u8, wide: bool, short_guard: bool) -> Rate {
+pub fn ht(mcs: u8, ht40: bool, short_guard: bool) -> Rate {
     Rate::Ht {
         mcs,
-        wide,
+        ht40,
         short_guard,
         greenfield: false,
     }

@@ -7,7 +7,7 @@ use airlane_waist::*;
 use super::desk::*;
 use crate::HostConfig;
 
-const DONE: Event = Event::Done(Tag::VISIT, Reply::Ok);
+const DONE: Event = Event::Done(Tag::SCAN_SLOT, Reply::Ok);
 
 fn channel(number: u8) -> Channel {
     Channel::new(Band::Ghz5, u16::from(number)).unwrap()
@@ -81,15 +81,15 @@ impl Desk {
     /// The visit that the NIC is asked for: its channel, and who takes part.
     fn visit(&mut self) -> Option<(u8, Vec<usize>)> {
         self.whole_visit().map(|visit| {
-            let visitors = visit.visitors.iter().map(|v| v.vm.index()).collect();
-            (visit.channel.number(), visitors)
+            let participants = visit.participants.iter().map(|v| v.vm.index()).collect();
+            (visit.channel.number(), participants)
         })
     }
 
-    fn whole_visit(&mut self) -> Option<Visit> {
+    fn whole_visit(&mut self) -> Option<ScanSlot> {
         std::iter::from_fn(|| self.host.next_for_nic()).find_map(|(_, request)| {
             match request.command {
-                Command::Visit(visit) => Some(*visit),
+                Command::ScanSlot(visit) => Some(*visit),
                 _ => None,
             }
         })
@@ -97,18 +97,18 @@ impl Desk {
 
     /// The NIC makes the visit that it was asked for: these hear these frames.
     fn make_visit(&mut self, heard: &[(usize, Received)]) -> Option<(u8, Vec<usize>)> {
-        let (number, visitors) = self.visit()?;
-        for &vm in &visitors {
+        let (number, participants) = self.visit()?;
+        for &vm in &participants {
             self.tell(vm, Event::Scan(ScanEvent::Started(channel(number))));
         }
         for (vm, received) in heard {
             self.tell(*vm, Event::Received(received.clone()));
         }
-        for &vm in &visitors {
+        for &vm in &participants {
             self.tell(vm, Event::Scan(ScanEvent::Left(channel(number))));
         }
-        self.tell(visitors[0], DONE);
-        Some((number, visitors))
+        self.tell(participants[0], DONE);
+        Some((number, participants))
     }
 
     /// What one VM is told, in short; frames by SSID and receiver's last octet.
@@ -122,7 +122,7 @@ impl Desk {
     fn configure(&mut self, number: usize, bss: MacAddr) {
         self.ask(
             number,
-            Command::Configure(Box::new(Configuration {
+            Command::Configure(Box::new(VifConfig {
                 address: own(number),
                 bssid: bss,
                 mode: Mode::Station,
@@ -201,7 +201,7 @@ fn a_visit_lasts_as_long_as_the_longest_asked_and_is_bounded_by_the_tightest() {
     assert_eq!(visit.max_away, Micros(200));
     // Two probe for themselves: what the second adds is added.
     assert_eq!(visit.dwell, Micros::from_millis(110 + 2));
-    let active: Vec<bool> = visit.visitors.iter().map(|v| v.active).collect();
+    let active: Vec<bool> = visit.participants.iter().map(|v| v.active).collect();
     assert_eq!(active, [false, true, true]);
 }
 
@@ -399,8 +399,8 @@ fn an_abort_ends_the_own_scan_at_once_and_leaves_the_others() {
     desk.ask(0, passive(&[36, 40]));
     desk.ask(1, scan(&[40, 36]));
     desk.make_visit(&[]);
-    let (number, visitors) = desk.visit().unwrap();
-    assert_eq!((number, visitors.len()), (40, 2));
+    let (number, participants) = desk.visit().unwrap();
+    assert_eq!((number, participants.len()), (40, 2));
     desk.vms();
     let tag = desk.ask(0, Command::AbortScan);
     assert_eq!(desk.vms(), [ok(0, tag), said(0, &aborted(1, 36))]);
@@ -518,14 +518,14 @@ fn a_scan_that_takes_too_long_is_ended_before_the_driver_gives_it_up() {
 #[test]
 fn a_visit_that_a_vm_asks_for_is_refused() {
     let mut desk = Desk::new(1);
-    let visit = Visit {
+    let visit = ScanSlot {
         channel: channel(36),
         dwell: Micros(0),
         max_away: Micros(0),
         begins: true,
-        visitors: Vec::new(),
+        participants: Vec::new(),
     };
-    let tag = desk.ask(0, Command::Visit(Box::new(visit)));
+    let tag = desk.ask(0, Command::ScanSlot(Box::new(visit)));
     assert!(desk.nic().is_empty());
     assert_eq!(desk.vms(), [refused(0, tag, Refusal::NotPermitted)]);
 }

@@ -1,7 +1,7 @@
 //! RXON and RXON_ASSOC: address, BSS, channel, filter (`struct iwl_rxon_cmd`).
 
 use airlane_dot11::{Band, Channel, MacAddr, Width};
-use airlane_waist::{Command, Configuration, Mode, ReceiveFilter};
+use airlane_waist::{Command, Mode, ReceiveFilter, VifConfig};
 
 use super::{Asked, Known};
 use crate::wire::{array_at, u8_at, u16_at, u32_at};
@@ -67,9 +67,9 @@ impl Rxon {
         self.mode == Mode::Monitor
     }
 
-    fn configuration(&self, forget_stations: bool) -> Option<Configuration> {
+    fn configuration(&self, forget_stations: bool) -> Option<VifConfig> {
         let associated = self.filter.contains(Filter::ASSOCIATED);
-        Some(Configuration {
+        Some(VifConfig {
             address: self.address,
             bssid: self.bssid,
             mode: self.mode,

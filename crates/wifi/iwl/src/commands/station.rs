@@ -73,7 +73,7 @@ fn peer(known: &mut Known, station: StationIndex, added: bool, payload: &[u8]) -
     Some(PeerHt {
         ampdu_exponent: ((*kept >> MAX_AGGREGATE) & 3) as u8,
         ampdu_spacing: ((*kept >> DENSITY) & 7) as u8,
-        wide: StationFlags::from_bits_retain(*kept).contains(StationFlags::WIDE),
+        ht40: StationFlags::from_bits_retain(*kept).contains(StationFlags::WIDE),
     })
 }
 

@@ -30,7 +30,7 @@ impl<C: Card> Driver<C> {
     /// ADD_STA with what the peer can, as after association (`iwl_sta_update_ht`); its status byte.
     pub fn update_ht(&mut self, station: u8, peer: PeerHt) -> u8 {
         let flags = u32::from(peer.ampdu_exponent) << 19
-            | u32::from(peer.wide) << 21
+            | u32::from(peer.ht40) << 21
             | u32::from(peer.ampdu_spacing) << 23;
         let mut payload = [0; 92];
         (payload[0], payload[0x0c]) = (1, station);

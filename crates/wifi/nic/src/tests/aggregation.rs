@@ -14,10 +14,10 @@ const BODY: usize = PAYLOAD + 8 + 28 + 16;
 /// What a driver keeps waiting.
 const WAITING: u64 = 200;
 
-const fn ht(mcs: u8, wide: bool) -> Rate {
+const fn ht(mcs: u8, ht40: bool) -> Rate {
     Rate::Ht {
         mcs,
-        wide,
+        ht40,
         short_guard: true,
         greenfield: false,
     }
@@ -28,7 +28,7 @@ fn agreed(world: &mut World, number: usize, rate: Rate, limits: AggregationLimit
     let peer = PeerHt {
         ampdu_exponent: 3,
         ampdu_spacing: 0,
-        wide: true,
+        ht40: true,
     };
     let station = StationIndex(0);
     assert_eq!(

@@ -10,10 +10,10 @@ use airlane_waist::*;
 use super::world::*;
 
 /// A scan of one VM, channel by channel, active or not.
-pub(super) fn scan(number: usize, channels: &[(u16, bool)]) -> Vec<Visit> {
+pub(super) fn scan(number: usize, channels: &[(u16, bool)]) -> Vec<ScanSlot> {
     let visits = channels.iter().enumerate();
     visits
-        .map(|(at, &(channel, active))| Visit {
+        .map(|(at, &(channel, active))| ScanSlot {
             begins: at == 0,
             ..visit(channel, &[(number, active)])
         })
@@ -21,17 +21,17 @@ pub(super) fn scan(number: usize, channels: &[(u16, bool)]) -> Vec<Visit> {
 }
 
 /// One visit of several VMs.
-fn visit(number: u16, visitors: &[(usize, bool)]) -> Visit {
+fn visit(number: u16, participants: &[(usize, bool)]) -> ScanSlot {
     let dwell = |&(_, active): &(usize, bool)| if active { 30 } else { 120 };
-    let longest = visitors.iter().map(dwell).max().unwrap_or(0);
-    Visit {
+    let longest = participants.iter().map(dwell).max().unwrap_or(0);
+    ScanSlot {
         channel: channel(number),
         dwell: Micros::from_millis(longest),
         max_away: Micros(0),
         begins: true,
-        visitors: visitors
+        participants: participants
             .iter()
-            .map(|&(number, active)| Visitor {
+            .map(|&(number, active)| Participant {
                 vm: vm(number),
                 active,
                 request: request(),
@@ -170,7 +170,7 @@ fn one_visit_is_made_at_a_time() {
     world.visit(scan(0, &[(36, false)]));
     let second = visit(40, &[(0, false)]);
     let busy = Reply::Refused(Refusal::Busy);
-    assert_eq!(world.answer(0, Command::Visit(Box::new(second))), busy);
+    assert_eq!(world.answer(0, Command::ScanSlot(Box::new(second))), busy);
 }
 
 #[test]

@@ -58,10 +58,10 @@ fn any_command(rng: &mut SmallRng) -> Command {
             cipher: Cipher::Ccmp,
             bytes: rng.random(),
         })),
-        12 | 13 => Command::Visit(Box::new(any_visit(rng))),
+        12 | 13 => Command::ScanSlot(Box::new(any_visit(rng))),
         14 => Command::TxPower(rng.random()),
         15 => Command::Statistics { clear: true },
-        _ => Command::Configure(Box::new(Configuration {
+        _ => Command::Configure(Box::new(VifConfig {
             address: own(rng.random_range(0..5)),
             bssid: bssid(rng.random_range(0..3)),
             mode: Mode::Station,
@@ -78,8 +78,8 @@ fn any_command(rng: &mut SmallRng) -> Command {
 }
 
 /// Whatever VMs ask for, as the host driver passes it on.
-fn any_visit(rng: &mut SmallRng) -> Visit {
-    let visitor = |rng: &mut SmallRng, number| Visitor {
+fn any_visit(rng: &mut SmallRng) -> ScanSlot {
+    let participant = |rng: &mut SmallRng, number| Participant {
         vm: vm(number),
         active: rng.random(),
         request: Arc::new(ScanRequest {
@@ -91,13 +91,13 @@ fn any_visit(rng: &mut SmallRng) -> Visit {
             filter: ReceiveFilter::all(),
         }),
     };
-    Visit {
+    ScanSlot {
         channel: channel(rng.random_range(30..60)),
         dwell: Micros(rng.random_range(0..200_000)),
         max_away: Micros(rng.random_range(0..2)),
         begins: rng.random(),
-        visitors: (0..rng.random_range(0..4))
-            .map(|number| visitor(rng, number))
+        participants: (0..rng.random_range(0..4))
+            .map(|number| participant(rng, number))
             .collect(),
     }
 }
@@ -146,7 +146,7 @@ proptest! {
                 let command = any_command(&mut rng);
                 let (initialize, reset) = (matches!(command, Command::Initialize), matches!(command, Command::Reset));
                 if initialize && world.nic.vmac(vm(number)).is_some() { continue; }
-                let later = matches!(command, Command::Flush(_) | Command::Visit(_));
+                let later = matches!(command, Command::Flush(_) | Command::ScanSlot(_));
                 if later || reset { world.ask(number, command); } else { world.answer(number, command); }
             }
             world.run(Micros(rng.random_range(0..20_000)));

@@ -50,7 +50,7 @@ fn vmacs_on_two_channels_keep_it_awake() {
 #[test]
 fn a_vmac_that_listens_to_all_keeps_it_awake() {
     let mut world = joined(&[36], 0);
-    let everything = |configuration: &mut Configuration| {
+    let everything = |configuration: &mut VifConfig| {
         configuration.filter |= ReceiveFilter::PROMISCUOUS;
     };
     world.configure(1, everything, Some(0));

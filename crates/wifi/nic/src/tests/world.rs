@@ -32,7 +32,7 @@ pub(super) struct World {
     pub(super) events: Vec<(VmId, Event)>,
     /// Visits answered.
     pub(super) visits_done: usize,
-    visits: VecDeque<Visit>,
+    visits: VecDeque<ScanSlot>,
     /// How often the card's own timers, and nothing else, have moved the clock.
     pub(super) wakes: u64,
     memory: Memory,
@@ -151,10 +151,10 @@ impl World {
     pub(super) fn configure(
         &mut self,
         number: usize,
-        change: impl FnOnce(&mut Configuration),
+        change: impl FnOnce(&mut VifConfig),
         ap: Option<usize>,
     ) -> Reply {
-        let mut configuration = Configuration {
+        let mut configuration = VifConfig {
             address: own(number),
             bssid: ap.map(bssid).unwrap_or_default(),
             mode: Mode::Station,
@@ -208,7 +208,7 @@ impl World {
             assign_sequence: true,
             protect: false,
             aggregate: false,
-            rate: TxRate::Ladder,
+            rate: TxRate::Table,
             cipher: TxCipher::None,
             retry_limit: 7,
         };
@@ -256,7 +256,7 @@ impl World {
     }
 
     /// Has these visits made, one after the other, as the host driver does.
-    pub(super) fn visit(&mut self, visits: Vec<Visit>) {
+    pub(super) fn visit(&mut self, visits: Vec<ScanSlot>) {
         self.visits.extend(visits);
         self.next_visit();
     }
@@ -266,8 +266,8 @@ impl World {
             return;
         };
         let request = Request {
-            tag: Tag::VISIT,
-            command: Command::Visit(Box::new(visit)),
+            tag: Tag::SCAN_SLOT,
+            command: Command::ScanSlot(Box::new(visit)),
         };
         let carrier = vm(15);
         self.nic.request(self.now, carrier, request, &mut self.air);
@@ -275,7 +275,7 @@ impl World {
 
     fn collect(&mut self) {
         while let Some((vm, event)) = self.nic.next_event() {
-            if matches!(event, Event::Done(Tag::VISIT, Reply::Ok)) {
+            if matches!(event, Event::Done(Tag::SCAN_SLOT, Reply::Ok)) {
                 self.visits_done += 1;
                 self.next_visit();
             }

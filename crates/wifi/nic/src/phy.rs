@@ -6,7 +6,7 @@ use airlane_dot11::{AccessCategory, Channel, MacAddr};
 use airlane_lane::Micros;
 
 /// A medium that one radio sends into.
-pub trait Medium {
+pub trait Phy {
     /// Moves the radio to a channel, or turns it off.
     fn tune(&mut self, now: Micros, radio: RadioId, channel: Option<Channel>);
     /// The addresses whose frames the radio acknowledges and receives.
@@ -21,7 +21,7 @@ pub trait Medium {
     fn cancel(&mut self, now: Micros, radio: RadioId, which: &dyn Fn(u64) -> bool);
 }
 
-impl Medium for Air {
+impl Phy for Air {
     fn tune(&mut self, now: Micros, radio: RadioId, channel: Option<Channel>) {
         Air::tune(self, now, radio, channel);
     }
