@@ -26,6 +26,8 @@ pub use pcidev::{PciDevError, PciDevServer};
 pub use socket::SocketError;
 pub use tap::{Tap, TapError};
 pub use tsc::time_stamp_counter;
-pub use vfio::{Counters, Ended, Malformed, PciDevice, VfioUserError, VfioUserServer};
+pub use vfio::{
+    Counters, Ended, Interest, Malformed, PciDevice, Ready, Turn, VfioUserError, VfioUserServer,
+};
 pub use vmm_sys_util::eventfd::EventFd;
 pub use wake::{EventWake, borrow};

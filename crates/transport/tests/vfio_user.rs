@@ -1,7 +1,8 @@
 //! A toy card behind the vfio-user server, used by the `vfio_user` crate's client and by bytes that
 //! no client would send.
 
-use std::fs::File;
+mod toy;
+
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -10,86 +11,9 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use airlane_dma::Memory;
-use airlane_transport::{Counters, Ended, EventFd, PciDevice, VfioUserError, VfioUserServer};
+use airlane_transport::{Counters, Ended, EventFd, VfioUserError, VfioUserServer};
+use toy::{Toy, access, event, memfd, message, reply, version, wait_for};
 use vfio_user::Client;
-
-/// BAR 0 is 4 KiB of bytes. A write to 0x10 copies the guest's word at that address to 0x20 by
-/// DMA and raises MSI; a write to 0x30 drives INTx.
-struct Toy {
-    memory: Memory,
-    registers: [u8; 4096],
-    log: Vec<(u64, u32)>,
-    msi: bool,
-    intx: bool,
-    resets: u32,
-    polls: u32,
-}
-
-impl Toy {
-    fn new() -> Self {
-        Self {
-            memory: Memory::new(),
-            registers: [0; 4096],
-            log: Vec::new(),
-            msi: false,
-            intx: false,
-            resets: 0,
-            polls: 0,
-        }
-    }
-}
-
-impl PciDevice for Toy {
-    fn config_read(&mut self, offset: u64, data: &mut [u8]) {
-        let identity = [0x86, 0x80, 0x36, 0x42];
-        for (at, byte) in data.iter_mut().enumerate() {
-            *byte = identity.get(offset as usize + at).copied().unwrap_or(0);
-        }
-    }
-    fn config_write(&mut self, _offset: u64, _data: &[u8]) {}
-    fn bar_size(&self, bar: u8) -> u64 {
-        if bar == 0 { 4096 } else { 0 }
-    }
-    fn bar_read(&mut self, _bar: u8, offset: u64, data: &mut [u8]) {
-        let at = offset as usize;
-        data.copy_from_slice(&self.registers[at..at + data.len()]);
-    }
-    fn bar_write(&mut self, _bar: u8, offset: u64, data: &[u8]) {
-        let at = offset as usize;
-        self.registers[at..at + data.len()].copy_from_slice(data);
-        let word = u32::from_ne_bytes(data.try_into().unwrap_or_default());
-        self.log.push((offset, word));
-        match offset {
-            0x10 => {
-                let value = self.memory.read_u32(word.into()).unwrap_or(0xdead);
-                self.registers[0x20..0x24].copy_from_slice(&value.to_ne_bytes());
-                let _ = self.memory.write_u32(u64::from(word) + 4, !value);
-                self.msi = true;
-            }
-            0x30 => self.intx = word != 0,
-            _ => {}
-        }
-    }
-    fn memory(&mut self) -> &mut Memory {
-        &mut self.memory
-    }
-    fn reset(&mut self) {
-        self.resets += 1;
-    }
-    fn poll(&mut self) {
-        self.polls += 1;
-    }
-    fn take_msi(&mut self) -> bool {
-        std::mem::take(&mut self.msi)
-    }
-    fn intx_level(&self) -> bool {
-        self.intx
-    }
-    fn wants_poll_before_sleep(&mut self) -> bool {
-        false
-    }
-}
 
 type Outcome = (Result<Ended, VfioUserError>, Counters, Toy);
 
@@ -98,10 +22,6 @@ struct Served {
     wake: EventFd,
     stop: EventFd,
     thread: JoinHandle<Vec<Outcome>>,
-}
-
-fn event() -> EventFd {
-    EventFd::new(libc::EFD_NONBLOCK).unwrap()
 }
 
 /// Serves `clients` clients one after another on a thread, each with a fresh card.
@@ -126,57 +46,6 @@ fn serve(name: &str, clients: usize) -> Served {
         stop,
         thread,
     }
-}
-
-fn wait_for(event: &EventFd) -> bool {
-    for _ in 0..400 {
-        if event.read().is_ok() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    false
-}
-
-fn memfd(size: u64) -> File {
-    let flags = rustix::fs::MemfdFlags::CLOEXEC | rustix::fs::MemfdFlags::ALLOW_SEALING;
-    let file = File::from(rustix::fs::memfd_create("guest", flags).unwrap());
-    file.set_len(size).unwrap();
-    rustix::fs::fcntl_add_seals(&file, rustix::fs::SealFlags::SHRINK).unwrap();
-    file
-}
-
-fn message(id: u16, command: u16, flags: u32, body: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    bytes.extend(id.to_ne_bytes());
-    bytes.extend(command.to_ne_bytes());
-    bytes.extend((16 + body.len() as u32).to_ne_bytes());
-    bytes.extend(flags.to_ne_bytes());
-    bytes.extend([0; 4]);
-    bytes.extend(body);
-    bytes
-}
-
-fn version() -> Vec<u8> {
-    message(0, 1, 0, &[0, 0, 0, 0])
-}
-
-fn access(offset: u64, region: u32, count: u32, data: &[u8]) -> Vec<u8> {
-    let mut body = offset.to_ne_bytes().to_vec();
-    body.extend(region.to_ne_bytes());
-    body.extend(count.to_ne_bytes());
-    body.extend(data);
-    body
-}
-
-fn reply(stream: &mut UnixStream) -> (u16, u32, u32, Vec<u8>) {
-    let mut header = [0; 16];
-    stream.read_exact(&mut header).unwrap();
-    let word = |at: usize| u32::from_ne_bytes(header[at..at + 4].try_into().unwrap());
-    let mut body = vec![0; word(4) as usize - 16];
-    stream.read_exact(&mut body).unwrap();
-    let id = u16::from_ne_bytes([header[0], header[1]]);
-    (id, word(8), word(12), body)
 }
 
 #[test]

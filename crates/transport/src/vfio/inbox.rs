@@ -73,13 +73,7 @@ impl Inbox {
         }
     }
 
-    /// Forgets everything: a new client.
-    pub fn clear(&mut self) {
-        (self.start, self.end, self.position) = (0, 0, 0);
-        self.fds.clear();
-    }
-
-    /// Takes what waits in the socket, without blocking.
+    /// Takes what waits in the socket, without blocking. To be called when no whole message is left: then there is room.
     pub fn receive(&mut self, socket: impl AsFd) -> Result<Received, ReceiveError> {
         self.compact();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_PER_RECEIVE))];
@@ -103,6 +97,12 @@ impl Inbox {
             .filter(|()| !received.flags.contains(ReturnFlags::CTRUNC))
             .ok_or(ReceiveError::Malformed(Malformed::DescriptorsLost))?;
         Ok(Received::Some)
+    }
+
+    /// Whether [`Inbox::next`] has something to say: a whole message, or what is wrong with it.
+    pub fn is_ready(&self) -> bool {
+        let waiting = self.bytes.get(self.start..self.end).unwrap_or_default();
+        !matches!(protocol::split(waiting), Ok(None))
     }
 
     /// The next whole message, if there is one.

@@ -132,12 +132,12 @@ impl Interrupts {
         self.unmask.as_ref()
     }
 
-    /// That eventfd has fired.
-    pub fn unmask_fired(&mut self) {
-        if let Some(event) = &self.unmask {
-            let _ = rustix::io::read(event, &mut [0; 8]);
+    /// Unmasks INTx if that eventfd has fired, and consumes it.
+    pub fn take_unmask(&mut self) {
+        let fired = |event| rustix::io::read(event, &mut [0; 8]).is_ok();
+        if self.unmask.as_ref().is_some_and(fired) {
+            self.masked = false;
         }
-        self.masked = false;
     }
 
     /// Signals MSI; false when the client has set no eventfd for it.

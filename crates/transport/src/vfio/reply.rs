@@ -21,22 +21,33 @@ const CAPABILITIES: &[u8] = concat!(
 #[derive(Default)]
 pub struct Replies {
     bytes: Vec<u8>,
+    /// How many of `bytes` have been written.
+    sent: usize,
 }
 
 impl Replies {
     /// The bytes to write.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.bytes.get(self.sent..).unwrap_or_default()
     }
 
-    /// Forgets what has been written; keeps the room.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
+    /// So many of [`Replies::bytes`] have been written. The room is kept.
+    pub fn sent(&mut self, count: usize) {
+        self.sent += count;
+        if self.is_empty() {
+            self.bytes.clear();
+            self.sent = 0;
+        }
     }
 
     /// How many bytes wait.
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len().saturating_sub(self.sent)
+    }
+
+    /// Nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// A reply of `header` and the 32-bit `words`.

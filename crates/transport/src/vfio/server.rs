@@ -1,51 +1,36 @@
-//! The vfio-user server of one card: one socket, one client at a time, one thread.
+//! The vfio-user server of one card: one socket, one client at a time. Its owner decides where it runs: in a loop that
+//! polls many cards ([`VfioUserServer::turn`]), or in a thread of its own ([`VfioUserServer::serve`], a loop around the
+//! same turn).
 //!
 //! Why not the `vfio_user` crate's server: it trusts the client's version data (it unwraps and
 //! subtracts what the client wrote), allocates for each message, reads one message per system
 //! call, leaves the body of an unknown command in the stream, and blocks on the client alone,
-//! while a lane's one thread must also wake for the radio. Its client serves the tests here.
+//! while a card must also hear its radio. Its client serves the tests here.
 
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
 use vmm_sys_util::eventfd::EventFd;
 
-use super::inbox::{Inbox, ReceiveError, Received};
-use super::protocol::Malformed;
-use super::reply::Replies;
-use super::session::{Context, Session};
-use super::{Counters, Ended, PciDevice, VfioUserError};
+use super::connection::{Connection, Lost};
+use super::{Counters, Ended, Interest, PciDevice, Ready, Turn, VfioUserError};
 use crate::socket::Socket;
 use crate::wake::{borrow, drain};
-
-/// Replies beyond this many bytes are written before the batch ends: a client that asks much and reads
-/// nothing costs no more memory than this and one reply.
-const FLUSH_AT: usize = 256 << 10;
 
 /// A listening vfio-user server.
 pub struct VfioUserServer {
     socket: Socket,
-    inbox: Inbox,
-    replies: Replies,
+    connection: Option<Connection>,
     counters: Counters,
 }
 
 /// Why the thread woke.
 struct Woken {
-    client: bool,
     stop: bool,
-    unmask: bool,
-}
-
-/// How one connection is going.
-enum Step {
-    On,
-    Ended(Ended),
+    ready: Ready,
 }
 
 impl VfioUserServer {
@@ -54,8 +39,7 @@ impl VfioUserServer {
     pub fn bind(path: impl AsRef<Path>) -> Result<Self, VfioUserError> {
         Ok(Self {
             socket: Socket::bind(path.as_ref())?,
-            inbox: Inbox::new(),
-            replies: Replies::default(),
+            connection: None,
             counters: Counters::default(),
         })
     }
@@ -70,6 +54,75 @@ impl VfioUserServer {
         &self.counters
     }
 
+    /// Whether a client is connected.
+    pub fn is_connected(&self) -> bool {
+        self.connection.is_some()
+    }
+
+    /// What to wait for before the next turn; it changes with each turn.
+    pub fn interest(&self) -> Interest<'_> {
+        let listening = || Interest {
+            socket: self.socket.as_fd(),
+            flags: PollFlags::IN,
+            unmask: None,
+        };
+        self.connection
+            .as_ref()
+            .map_or_else(listening, Connection::interest)
+    }
+
+    /// Does what can be done without waiting: accepts a client, sends replies that wait, receives once, handles at most
+    /// `budget` messages, and sends their replies as far as the socket takes them. Messages beyond the budget are kept.
+    /// While replies wait for room, no message is handled, so a client that reads nothing holds up itself only.
+    ///
+    /// Interrupts that the device raises wait for [`VfioUserServer::interrupt`], so that one signal stands for all that
+    /// an owner's round has brought. After an error, as after [`Turn::Disconnected`], the device's memory is unmapped, the
+    /// device is not reset, and the next turn accepts the next client.
+    pub fn turn(
+        &mut self,
+        device: &mut dyn PciDevice,
+        ready: Ready,
+        budget: usize,
+    ) -> Result<Turn, VfioUserError> {
+        let Some(connection) = &mut self.connection else {
+            return self.accept(ready);
+        };
+        let lost = match connection.turn(device, ready, budget, &mut self.counters) {
+            Ok(true) => return Ok(Turn::More),
+            Ok(false) => return Ok(Turn::Idle),
+            Err(lost) => lost,
+        };
+        self.disconnect(device);
+        match lost {
+            Lost::Disconnected => Ok(Turn::Disconnected),
+            Lost::Failed(error) => Err(error),
+        }
+    }
+
+    fn accept(&mut self, ready: Ready) -> Result<Turn, VfioUserError> {
+        if ready.socket
+            && let Some(client) = self.socket.accept().map_err(VfioUserError::Accept)?
+        {
+            self.counters.connections += 1;
+            self.connection = Some(Connection::new(client));
+        }
+        Ok(Turn::Idle)
+    }
+
+    /// Signals the interrupts that the device has raised since the last call. Never waits.
+    pub fn interrupt(&mut self, device: &mut dyn PciDevice) {
+        if let Some(connection) = &mut self.connection {
+            connection.interrupt(device, &mut self.counters);
+        }
+    }
+
+    /// Sends the client away, if there is one; the device's memory is unmapped, the device is not reset.
+    pub fn disconnect(&mut self, device: &mut dyn PciDevice) {
+        if let Some(connection) = self.connection.take() {
+            connection.end(device);
+        }
+    }
+
     /// Serves one client from accept to disconnect. `wake` is the radio's: whenever it fires, and
     /// after each batch of messages, the device is polled. `stop` ends the call; it is not
     /// consumed. When the call returns, the device's memory is unmapped, the device is not reset.
@@ -79,175 +132,47 @@ impl VfioUserServer {
         wake: &EventFd,
         stop: &EventFd,
     ) -> Result<Ended, VfioUserError> {
-        let Some(client) = self.accept(device, wake, stop)? else {
-            return Ok(Ended::Stopped);
-        };
-        self.counters.connections += 1;
-        self.inbox.clear();
-        self.replies.clear();
-        let mut session = Session::default();
-        let ended = loop {
-            match self.step(&client, &mut session, device, wake, stop) {
-                Ok(Step::On) => {}
-                Ok(Step::Ended(ended)) => break Ok(ended),
-                Err(error) => break Err(error),
-            }
-        };
-        session.end(device);
+        let ended = self.until_ended(device, wake, stop);
+        self.disconnect(device);
         ended
     }
 
-    fn accept(
+    fn until_ended(
         &mut self,
         device: &mut dyn PciDevice,
         wake: &EventFd,
         stop: &EventFd,
-    ) -> Result<Option<UnixStream>, VfioUserError> {
+    ) -> Result<Ended, VfioUserError> {
+        let mut turn = Turn::Idle;
         loop {
-            let woken = wait(self.socket.as_fd(), None, device, wake, stop)?;
+            if self.is_connected() {
+                self.counters.waits += 1;
+                device.counted(&self.counters);
+            }
+            let woken = wait(self.interest(), turn, device, wake, stop)?;
             if woken.stop {
-                return Ok(None);
+                return Ok(Ended::Stopped);
+            }
+            turn = self.turn(device, woken.ready, usize::MAX)?;
+            if turn == Turn::Disconnected {
+                return Ok(Ended::Disconnected);
             }
             device.poll();
-            if woken.client
-                && let Some(client) = self.socket.accept().map_err(VfioUserError::Accept)?
-            {
-                return Ok(Some(client));
-            }
-        }
-    }
-
-    /// Sleeps until there is something to do, and does all of it.
-    fn step(
-        &mut self,
-        client: &UnixStream,
-        session: &mut Session,
-        device: &mut dyn PciDevice,
-        wake: &EventFd,
-        stop: &EventFd,
-    ) -> Result<Step, VfioUserError> {
-        let unmask = session.interrupts.unmask_event().map(|event| event.as_fd());
-        self.counters.waits += 1;
-        device.counted(&self.counters);
-        let woken = wait(client.as_fd(), unmask, device, wake, stop)?;
-        if woken.stop {
-            return Ok(Step::Ended(Ended::Stopped));
-        }
-        if woken.unmask {
-            session.interrupts.unmask_fired();
-        }
-        let step = match woken.client {
-            true => self.batch(client, session, device, stop)?,
-            false => Step::On,
-        };
-        device.poll();
-        self.interrupt(session, device);
-        Ok(step)
-    }
-
-    /// Receives once, handles every whole message, writes every reply.
-    fn batch(
-        &mut self,
-        client: &UnixStream,
-        session: &mut Session,
-        device: &mut dyn PciDevice,
-        stop: &EventFd,
-    ) -> Result<Step, VfioUserError> {
-        let received = self.inbox.receive(client).map_err(|error| match error {
-            ReceiveError::Os(errno) => VfioUserError::Receive(errno.into()),
-            ReceiveError::Malformed(what) => malformed(&mut self.counters, what),
-        })?;
-        match received {
-            Received::Closed => return Ok(Step::Ended(Ended::Disconnected)),
-            Received::Nothing => return Ok(Step::On),
-            Received::Some => self.counters.batches += 1,
-        }
-        device.messages_read();
-        while self.one_message(session, device)? {
-            if self.replies.len() >= FLUSH_AT
-                && let Step::Ended(ended) = self.flush(client, stop)?
-            {
-                return Ok(Step::Ended(ended));
-            }
-        }
-        self.flush(client, stop)
-    }
-
-    fn one_message(
-        &mut self,
-        session: &mut Session,
-        device: &mut dyn PciDevice,
-    ) -> Result<bool, VfioUserError> {
-        let counters = &mut self.counters;
-        let incoming = match self.inbox.next() {
-            Ok(Some(incoming)) => incoming,
-            Ok(None) => return Ok(false),
-            Err(what) => return Err(malformed(counters, what)),
-        };
-        let mut context = Context {
-            device,
-            replies: &mut self.replies,
-            counters,
-        };
-        session
-            .handle(&incoming.header, incoming.body, incoming.fds, &mut context)
-            .map_err(|what| malformed(&mut self.counters, what))?;
-        Ok(true)
-    }
-
-    /// Writes the replies. A client that does not read them stops its own lane, nothing else.
-    fn flush(&mut self, client: &UnixStream, stop: &EventFd) -> Result<Step, VfioUserError> {
-        let mut rest = self.replies.bytes();
-        while !rest.is_empty() {
-            self.counters.sends += 1;
-            match send(client, rest, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-                Ok(sent) => rest = rest.get(sent..).unwrap_or_default(),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => {
-                    if !writable(client, stop)? {
-                        return Ok(Step::Ended(Ended::Stopped));
-                    }
-                }
-                Err(Errno::PIPE | Errno::CONNRESET) => {
-                    return Ok(Step::Ended(Ended::Disconnected));
-                }
-                Err(errno) => return Err(VfioUserError::Send(errno.into())),
-            }
-        }
-        self.replies.clear();
-        Ok(Step::On)
-    }
-
-    fn interrupt(&mut self, session: &mut Session, device: &mut dyn PciDevice) {
-        if device.take_msi() {
-            match session.interrupts.fire_msi() {
-                true => self.counters.interrupts += 1,
-                false => self.counters.interrupts_lost += 1,
-            }
-        }
-        if session.interrupts.drive_intx(device.intx_level()) {
-            self.counters.interrupts += 1;
+            self.interrupt(device);
         }
     }
 }
 
-fn malformed(counters: &mut Counters, what: Malformed) -> VfioUserError {
-    counters.malformed += 1;
-    VfioUserError::Malformed {
-        what,
-        message: counters.messages,
-    }
-}
-
-/// Waits for the client, the radio, the unmask eventfd or the end. Does not block when the device has more to do.
+/// Waits for the client, the radio, the unmask eventfd or the end. Does not block when a message is left or the device has
+/// more to do.
 fn wait(
-    client: BorrowedFd<'_>,
-    unmask: Option<BorrowedFd<'_>>,
+    interest: Interest<'_>,
+    turn: Turn,
     device: &mut dyn PciDevice,
     wake: &EventFd,
     stop: &EventFd,
 ) -> Result<Woken, VfioUserError> {
-    let limit = match device.wants_poll_before_sleep() {
+    let limit = match turn == Turn::More || device.wants_poll_before_sleep() {
         true => Some(Duration::ZERO),
         false => device.sleep_limit(),
     };
@@ -255,36 +180,22 @@ fn wait(
     // Without an unmask eventfd its place watches `stop` a second time: no list is built.
     let stop = borrow(stop);
     let mut fds = [
-        PollFd::from_borrowed_fd(client, PollFlags::IN),
+        PollFd::from_borrowed_fd(interest.socket, interest.flags),
         PollFd::from_borrowed_fd(borrow(wake), PollFlags::IN),
         PollFd::from_borrowed_fd(stop, PollFlags::IN),
-        PollFd::from_borrowed_fd(unmask.unwrap_or(stop), PollFlags::IN),
+        PollFd::from_borrowed_fd(interest.unmask.unwrap_or(stop), PollFlags::IN),
     ];
     match poll(&mut fds, timeout.as_ref()) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(errno) => return Err(VfioUserError::Wait(errno.into())),
     }
-    let [client, radio, stop, unmasked] = fds.map(|fd| !fd.revents().is_empty());
+    let [socket, radio, stop, unmask] = fds.map(|fd| !fd.revents().is_empty());
     if radio {
         drain(wake);
     }
+    let unmask = unmask && interest.unmask.is_some();
     Ok(Woken {
-        client,
         stop,
-        unmask: unmasked && unmask.is_some(),
+        ready: Ready { socket, unmask },
     })
-}
-
-/// Waits until the client takes more; false when the server is to stop.
-fn writable(client: &UnixStream, stop: &EventFd) -> Result<bool, VfioUserError> {
-    let mut fds = [
-        PollFd::new(client, PollFlags::OUT),
-        PollFd::from_borrowed_fd(borrow(stop), PollFlags::IN),
-    ];
-    match poll(&mut fds, None) {
-        Ok(_) | Err(Errno::INTR) => {}
-        Err(errno) => return Err(VfioUserError::Wait(errno.into())),
-    }
-    let [_, stop] = fds;
-    Ok(stop.revents().is_empty())
 }
