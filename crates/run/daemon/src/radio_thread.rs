@@ -2,7 +2,6 @@
 //! the pure [`Radio`] up to the present, hands out what came of it, and sleeps until something is
 //! due or somebody wakes it.
 
-use std::num::NonZeroU64;
 use std::sync::mpsc::{Receiver as Control, SyncSender};
 
 use airlane_air::Position;
@@ -18,6 +17,7 @@ use super::listeners::Listeners;
 use super::looker::Looker;
 use super::names;
 use super::outlet::Outlet;
+use super::priority::raise_priority;
 use super::radio::{Placed, Radio};
 use super::status::RadioStatus;
 use super::tuning::Tuning;
@@ -65,9 +65,6 @@ pub struct Ends {
 
 /// Room in an event ring that received frames may not use: answers must always fit.
 const RESERVED_FOR_ANSWERS: usize = 640;
-
-/// How much later than asked for the radio may be woken, in nanoseconds.
-const TIMER_SLACK: Option<NonZeroU64> = NonZeroU64::new(1_000);
 
 /// Requests taken from one lane before the next has its turn.
 const BATCH: usize = 64;
@@ -133,14 +130,7 @@ impl RadioThread {
 
     /// Runs until [`Ask::Stop`]; gives the last status.
     pub fn run(mut self) -> RadioStatus {
-        // Emulated guests can eat every core: the radio goes first where it may.
-        if rustix::process::setpriority_process(None, -15).is_err() {
-            tracing::info!("the radio runs at normal priority: raising it needs CAP_SYS_NICE");
-        }
-        // Or it would be late by as much as the kernel may be to save wake-ups.
-        if let Err(error) = rustix::thread::set_current_timer_slack(TIMER_SLACK) {
-            tracing::info!(%error, "the radio's timers are as coarse as the kernel likes");
-        }
+        raise_priority();
         while !self.stopped {
             let now = self.clock.now();
             self.note_lag(now);

@@ -15,7 +15,7 @@ use airlane_transport::{Ended, EventFd, PciDevice, VfioUserServer};
 use super::card_port::{BAR_SIZE, CONFIG_SIZE};
 use super::clock::Clock;
 use super::neighbour::{Neighbour, hand_to_neighbours, step_neighbours};
-use super::{libc_nonblock, spawn};
+use super::{libc_nonblock, raise_priority, spawn};
 
 /// A served card that shares nothing. Dropping it stops it.
 pub struct UnsharedCard {
@@ -39,6 +39,7 @@ impl UnsharedCard {
         let wake = EventFd::new(libc_nonblock())?;
         let mut port = Port::new(identity, air, card, neighbours);
         let thread = spawn("native".to_owned(), move || {
+            raise_priority();
             while !matches!(server.serve(&mut port, &wake, &stopped), Ok(Ended::Stopped)) {
                 port.device.reset();
             }
