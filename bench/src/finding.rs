@@ -107,6 +107,8 @@ pub enum Unit {
     Share,
     /// -0.9 is "-90.0 %".
     Change,
+    /// 12.3 is "12.3 µs".
+    Micros,
     /// As it is.
     Plain,
     /// Whole.
@@ -120,6 +122,7 @@ impl Unit {
             Self::Beyond => format!("{:+.1} %", (value - 1.0) * 100.0),
             Self::Share => format!("{:.2} %", value * 100.0),
             Self::Change => format!("{:+.1} %", value * 100.0),
+            Self::Micros => format!("{value:.1} µs"),
             Self::Plain => format!("{value:.3}"),
             Self::Ticks => format!("{value:.0}"),
         }

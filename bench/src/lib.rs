@@ -20,6 +20,7 @@ mod progress;
 mod saturated;
 pub mod stats;
 mod table;
+mod traced;
 
 pub use figures::Which;
 pub use finding::Findings;

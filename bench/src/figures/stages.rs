@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::Context;
-
 use crate::configuration::Configuration;
 use crate::finding::{Bar, Figure, Goal, Panel, Unit};
-use crate::load::{Doorbell, Load, Rig, Setting, UDP};
+use crate::load::{Doorbell, Load, Setting, UDP};
 use crate::pairs::Bench;
 use crate::stats::Spread;
-use airlane_trace::{Assembler, Breakdown, Row, Summary, TRANSMIT, Traces};
+use crate::traced;
+use airlane_trace::{Row, Summary, TRANSMIT};
 
 const PATHS: [Configuration; 2] = [Configuration::Virtual, Configuration::Default];
 /// Slow enough that each frame goes its way alone.
@@ -89,7 +88,7 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
         for round in 0..bench.effort.pairs {
             for (rig, stages) in rigs.iter_mut().zip(&mut stages) {
                 bench.say("stages", rig, round);
-                if let Some(summary) = traced(rig, &load, bench.effort.span)? {
+                if let Some(summary) = traced::turn(rig, &load, bench.effort.span)?.transmit {
                     stages.add_all(&summary);
                 }
             }
@@ -118,30 +117,6 @@ fn loads() -> [(&'static str, Load); 2] {
         doorbell: Doorbell::PerFrame,
     };
     [("a frame in a millisecond", alone), ("full rate", full)]
-}
-
-/// One turn with the daemon's stamps on.
-fn traced(rig: &mut Rig, load: &Load, span: Duration) -> anyhow::Result<Option<Summary>> {
-    let traces = rig.trace()?.context("this path has no stamps")?;
-    // A listener is offered two seconds at most before records are lost.
-    rig.measure(load, span.min(Duration::from_millis(1_500)))?;
-    Ok(summary(&traces))
-}
-
-/// Of all frames that were sent.
-fn summary(traces: &Traces) -> Option<Summary> {
-    let mut assembler = Assembler::default();
-    let mut breakdown = Breakdown::default();
-    while let Ok(chunk) = traces.next(Duration::from_millis(1)) {
-        chunk
-            .records
-            .iter()
-            .for_each(|record| assembler.take(record));
-        assembler.done().for_each(|journey| breakdown.add(&journey));
-    }
-    let summaries = breakdown.summaries(traces.scale, |vm| vm.to_string());
-    let mut all = summaries.into_iter().filter(|one| one.vm.is_none());
-    all.find(|one| one.way == "transmit")
 }
 
 fn goal(stages: &[Stages; 2]) -> Option<Goal> {

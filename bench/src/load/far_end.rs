@@ -1,6 +1,12 @@
 //! The other end of a load: a radio on the medium at the address of an access point. It counts, sends back,
 //! floods and acknowledges as the frames ask ([`Word`]). It sends no beacons and asks for no association, so
 //! that all of the air is the load's.
+//!
+//! It lives by the medium's clock, not by that of the thread that runs it: what it sends is in its queue at the
+//! time of what made it send, plus a constant for an answer. So the paths that are compared have one and the
+//! same far end. One that answered as soon as its thread had come to it would sometimes answer before the ACK
+//! of what it had heard and back off (67.5 µs on average), and sometimes, on a slower path, after it without
+//! backing off: the slower path would look faster by that much.
 
 use std::collections::VecDeque;
 
@@ -23,6 +29,10 @@ const EDCA: EdcaParameters = EdcaParameters {
     txop: Micros(0),
 };
 
+/// From the end of the frame that is answered to the answer in the queue: behind the ACK of a frame at any rate
+/// and its AIFS, so that the medium is idle and no back-off is drawn.
+pub const ANSWER_AFTER: Micros = Micros(300);
+
 /// A radio that obeys the frames that it hears.
 pub struct FarEnd {
     address: MacAddr,
@@ -30,7 +40,15 @@ pub struct FarEnd {
     config: RadioConfig,
     radio: Option<RadioId>,
     flows: Vec<Flow>,
-    to_send: VecDeque<(u64, Buffer)>,
+    /// In order of time.
+    to_send: VecDeque<Planned>,
+}
+
+/// A frame that goes into the radio's queue at a time.
+struct Planned {
+    at: Micros,
+    flow: u64,
+    frame: Buffer,
 }
 
 /// What one station has asked for.
@@ -67,7 +85,7 @@ impl FarEnd {
         }
     }
 
-    fn hear(&mut self, frame: &[u8]) {
+    fn hear(&mut self, at: Micros, frame: &[u8]) {
         let Ok(header) = Header::parse(frame) else {
             return;
         };
@@ -75,24 +93,36 @@ impl FarEnd {
             return;
         };
         if let Some(word) = Word::parse(body) {
-            self.obey(station, word, body);
+            self.obey(at, station, word, body);
         }
     }
 
-    fn obey(&mut self, station: MacAddr, word: Word, body: &[u8]) {
-        let frame = |body: &[u8]| self.frame(station, body);
+    fn obey(&mut self, at: Micros, station: MacAddr, word: Word, body: &[u8]) {
         match word {
             Word::Sink => {}
-            Word::Echo => {
-                let echo = frame(body);
-                self.to_send.extend(echo.map(|frame| (NO_FLOW, frame)));
+            Word::Echo { .. } => {
+                let echo = self.frame(station, body);
+                self.answer(at, echo);
             }
-            Word::Flood { payload, depth } => self.supply(station, payload, depth, false),
-            Word::Stream { payload, depth } => self.supply(station, payload, depth, true),
+            Word::Flood { payload, depth } => self.supply(at, station, payload, depth, false),
+            Word::Stream { payload, depth } => self.supply(at, station, payload, depth, true),
             Word::Stop => self.flow(station).1.supply = None,
-            Word::Acknowledge { frames } => self.settle(station, frames),
-            Word::Segment => self.segment(station),
+            Word::Acknowledge { frames } => self.settle(at, station, frames),
+            Word::Segment => self.segment(at, station),
         }
+    }
+
+    /// Sends an answer to what was heard at `heard`.
+    fn answer(&mut self, heard: Micros, frame: Option<Buffer>) {
+        if let Some(frame) = frame {
+            self.plan(heard + ANSWER_AFTER, NO_FLOW, frame);
+        }
+    }
+
+    /// Behind what is planned for the same time.
+    fn plan(&mut self, at: Micros, flow: u64, frame: Buffer) {
+        let behind = self.to_send.partition_point(|planned| planned.at <= at);
+        self.to_send.insert(behind, Planned { at, flow, frame });
     }
 
     fn frame(&self, station: MacAddr, body: &[u8]) -> Option<Buffer> {
@@ -115,7 +145,14 @@ impl FarEnd {
         (at as u64, &mut self.flows[at])
     }
 
-    fn supply(&mut self, station: MacAddr, payload: u16, depth: u32, acknowledged: bool) {
+    fn supply(
+        &mut self,
+        at: Micros,
+        station: MacAddr,
+        payload: u16,
+        depth: u32,
+        acknowledged: bool,
+    ) {
         let body = Word::Sink.body(payload.into());
         let Some(frame) = self.frame(station, &body) else {
             return;
@@ -127,32 +164,34 @@ impl FarEnd {
             under_way: 0,
             acknowledged,
         });
-        self.refill(number);
+        self.refill(at, number);
     }
 
-    fn settle(&mut self, station: MacAddr, frames: u32) {
+    fn settle(&mut self, at: Micros, station: MacAddr, frames: u32) {
         let (number, flow) = self.flow(station);
         if let Some(supply) = &mut flow.supply
             && supply.acknowledged
         {
             supply.under_way = supply.under_way.saturating_sub(frames);
         }
-        self.refill(number);
+        self.refill(at, number);
     }
 
-    fn refill(&mut self, number: u64) {
+    fn refill(&mut self, at: Micros, number: u64) {
         let flow = usize::try_from(number).ok();
         let flow = flow.and_then(|at| self.flows.get_mut(at));
         let Some(supply) = flow.and_then(|flow| flow.supply.as_mut()) else {
             return;
         };
-        while supply.under_way < supply.depth {
-            supply.under_way += 1;
-            self.to_send.push_back((number, supply.frame.clone()));
+        let missing = supply.depth.saturating_sub(supply.under_way);
+        supply.under_way += missing;
+        let frame = supply.frame.clone();
+        for _ in 0..missing {
+            self.plan(at, number, frame.clone());
         }
     }
 
-    fn segment(&mut self, station: MacAddr) {
+    fn segment(&mut self, at: Micros, station: MacAddr) {
         let frames = SEGMENTS_PER_ACKNOWLEDGEMENT;
         let flow = self.flow(station).1;
         flow.segments += 1;
@@ -167,18 +206,17 @@ impl FarEnd {
             .1
             .acknowledgement
             .clone_from(&acknowledgement);
-        self.to_send
-            .extend(acknowledgement.map(|frame| (NO_FLOW, frame)));
+        self.answer(at, acknowledgement);
     }
 
-    fn delivered(&mut self, number: u64) {
+    fn delivered(&mut self, at: Micros, number: u64) {
         let flow = usize::try_from(number).ok();
         let flow = flow.and_then(|at| self.flows.get_mut(at));
         if let Some(supply) = flow.and_then(|flow| flow.supply.as_mut())
             && !supply.acknowledged
         {
             supply.under_way = supply.under_way.saturating_sub(1);
-            self.refill(number);
+            self.refill(at, number);
         }
     }
 }
@@ -196,8 +234,8 @@ impl Neighbour for FarEnd {
             return false;
         }
         match event {
-            AirEvent::Received { frame, .. } => self.hear(frame),
-            AirEvent::Sent { token, .. } => self.delivered(*token),
+            AirEvent::Received { frame, at, .. } => self.hear(*at, frame),
+            AirEvent::Sent { token, at, .. } => self.delivered(*at, *token),
             AirEvent::Aggregated { .. } => {}
         }
         true
@@ -205,15 +243,18 @@ impl Neighbour for FarEnd {
 
     fn step(&mut self, now: Micros, air: &mut Air) -> Option<Micros> {
         let radio = self.radio?;
-        for (token, frame) in self.to_send.drain(..) {
+        while self.to_send.front().is_some_and(|first| first.at <= now)
+            && let Some(planned) = self.to_send.pop_front()
+        {
             let rate = Rate::Ofdm(OfdmRate::M54);
             let sent = Transmission {
                 edca: EDCA,
-                ..Transmission::new(token, frame, self.channel, rate)
+                ..Transmission::new(planned.flow, planned.frame, self.channel, rate)
             };
-            air.transmit(now, radio, sent);
+            // At its own time: that the thread comes late changes nothing on the medium.
+            air.transmit(planned.at, radio, sent);
         }
-        None
+        self.to_send.front().map(|next| next.at)
     }
 }
 
@@ -226,11 +267,14 @@ mod tests {
     const FAR_END: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
     const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 
-    /// A station and the far end on a medium without airtime.
+    /// A station and the far end, in virtual time.
     struct World {
         air: Air,
         far_end: FarEnd,
         station: RadioId,
+        now: Micros,
+        /// How much later than asked for whoever runs them comes.
+        late: Micros,
     }
 
     fn radio() -> RadioConfig {
@@ -246,11 +290,16 @@ mod tests {
     }
 
     impl World {
+        /// Without airtime.
         fn new() -> Self {
-            let mut air = Air::new(AirConfig {
+            Self::on(AirConfig {
                 mode: AirMode::Infinite,
                 ..AirConfig::default()
-            });
+            })
+        }
+
+        fn on(config: AirConfig) -> Self {
+            let mut air = Air::new(config);
             let station = air.add_radio(radio());
             air.set_addresses(station, &[OWN]);
             air.tune(Micros(0), station, Some(channel()));
@@ -260,27 +309,41 @@ mod tests {
                 air,
                 far_end,
                 station,
+                now: Micros(0),
+                late: Micros(0),
             }
         }
 
         /// Says something to the far end; what the station hears until all is quiet.
         fn say(&mut self, word: Word) -> Vec<Word> {
+            let heard = self.say_and_listen(word).into_iter();
+            heard.map(|(_, word)| word).collect()
+        }
+
+        /// The same with the end of each frame.
+        fn say_and_listen(&mut self, word: Word) -> Vec<(Micros, Word)> {
             let header = words::header(1, [FAR_END, OWN, FAR_END], 0);
             let frame = [&header[..], &word.body(100)].concat();
             let frame = Buffer::from_slice(&frame).unwrap();
             let sent = Transmission::new(0, frame, channel(), Rate::OFDM_6);
-            self.air.transmit(Micros(0), self.station, sent);
+            self.air.transmit(self.now, self.station, sent);
             let mut heard = Vec::new();
             loop {
-                self.far_end.step(Micros(0), &mut self.air);
-                self.air.step(Micros(0));
-                let Some(event) = self.air.next_event() else {
-                    return heard;
-                };
-                if let (AirEvent::Received { frame, .. }, false) =
-                    (&event, self.far_end.air_event(Micros(0), &event))
-                {
-                    heard.extend(Word::parse(&frame[words::MAC_HEADER..]));
+                let due = self.far_end.step(self.now, &mut self.air);
+                let due = Micros::earlier(due, self.air.step(self.now));
+                let mut moved = false;
+                while let Some(event) = self.air.next_event() {
+                    moved = true;
+                    let own = !self.far_end.air_event(self.now, &event);
+                    if let (AirEvent::Received { frame, at, .. }, true) = (&event, own) {
+                        let word = Word::parse(&frame[words::MAC_HEADER..]);
+                        heard.extend(word.map(|word| (*at, word)));
+                    }
+                }
+                match due {
+                    _ if moved => {}
+                    Some(due) => self.now = self.now.max(due + self.late),
+                    None => return heard,
                 }
             }
         }
@@ -289,8 +352,38 @@ mod tests {
     #[test]
     fn an_echo_comes_back_and_a_datagram_does_not() {
         let mut world = World::new();
-        assert_eq!(world.say(Word::Echo), [Word::Echo]);
+        let echo = Word::Echo { number: 7 };
+        assert_eq!(world.say(echo), [echo]);
         assert_eq!(world.say(Word::Sink), []);
+    }
+
+    #[test]
+    fn an_echo_is_sent_a_constant_after_what_it_answers() {
+        let mut world = World::new();
+        let echo = Word::Echo { number: 1 };
+        assert_eq!(world.say_and_listen(echo), [(ANSWER_AFTER, echo)]);
+    }
+
+    /// 50 µs are the kernel's usual timer slack: enough to come after the ACK of what was heard.
+    #[test]
+    fn an_echo_is_on_the_air_at_the_same_time_however_late_the_far_ends_thread_is() {
+        let echo = Word::Echo { number: 1 };
+        let heard = |seed, late| {
+            let mut world = World::on(AirConfig {
+                seed,
+                ..AirConfig::default()
+            });
+            world.late = Micros(late);
+            world.say_and_listen(echo)
+        };
+        let in_time = heard(0, 0);
+        assert_eq!(in_time.len(), 1);
+        for seed in 0..8 {
+            for late in [0, 1, 20, 50, 60, 200] {
+                let heard = heard(seed, late);
+                assert_eq!(heard, in_time, "{late} µs late, seed {seed}");
+            }
+        }
     }
 
     #[test]

@@ -48,6 +48,25 @@ impl Threads {
     }
 }
 
+#[cfg(test)]
+impl Threads {
+    /// Nice value and timer slack (in nanoseconds) of the threads of this kind.
+    pub fn scheduling(&self, kind: &str) -> Vec<(i32, u64)> {
+        let chosen = self.0.iter().filter(|&&id| name(id) == kind);
+        chosen.map(|&id| scheduling(id)).collect()
+    }
+}
+
+/// proc_pid_stat(5): the nice value is field 19, the 17th behind the name in parentheses.
+#[cfg(test)]
+fn scheduling(id: u32) -> (i32, u64) {
+    let stat = fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    let nice = fields.split(' ').nth(16).unwrap().parse().unwrap();
+    let slack = fs::read_to_string(format!("/proc/{id}/timerslack_ns")).unwrap();
+    (nice, slack.trim().parse().unwrap())
+}
+
 /// Without its number: `lane-3` is a lane.
 fn name(id: u32) -> String {
     let name = fs::read_to_string(format!("/proc/self/task/{id}/comm")).unwrap_or_default();

@@ -263,3 +263,18 @@ fn complaint(panic: Box<dyn std::any::Any + Send>) -> anyhow::Error {
     let what = text.unwrap_or("a panic without words");
     anyhow::anyhow!("the load's driver complains about its card: {what}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_medium_runs_with_the_same_slack_and_priority_on_both_paths() {
+        let unshared = Rig::new(Setting::alone(Configuration::Native)).unwrap();
+        let shared = Rig::new(Setting::alone(Configuration::Default)).unwrap();
+        let of = |rig: &Rig, kind| rig.threads.scheduling(kind);
+        let unshared = of(&unshared, "native");
+        assert_eq!(unshared.len(), 1, "one thread does it all");
+        assert_eq!(of(&shared, "radio"), unshared);
+    }
+}

@@ -8,6 +8,7 @@ use airlane_dot11::{Channel, MacAddr, frame::Header};
 use airlane_iwl::Model;
 use airlane_iwl::driver::{Driver, Station as Joined, TxOptions};
 
+use super::echoes::Echoes;
 use super::far_end::{ACKNOWLEDGEMENT, SEGMENTS_PER_ACKNOWLEDGEMENT};
 use super::processor;
 use super::socket_card::{SocketCard, Traffic};
@@ -94,6 +95,7 @@ pub struct Station {
     /// What was said last, and the body that says it.
     prepared: Option<(Word, usize, Vec<u8>)>,
     unacknowledged: u32,
+    echoes: Echoes,
 }
 
 impl Station {
@@ -126,6 +128,7 @@ impl Station {
             totals: Totals::default(),
             prepared: None,
             unacknowledged: 0,
+            echoes: Echoes::default(),
         })
     }
 
@@ -242,11 +245,11 @@ impl Station {
         }
     }
 
-    /// Microseconds until a frame is back; none when it is lost.
+    /// Microseconds until this very frame is back; none when it is lost.
     fn round_trip(&mut self, payload: usize, began: Instant) -> Option<f64> {
-        let before = self.totals.received;
-        self.say(Word::Echo, payload);
-        while self.totals.received == before {
+        let word = self.echoes.next();
+        self.say(word, payload);
+        while !self.echoes.is_back() {
             let rest = ECHO_LIMIT.checked_sub(began.elapsed())?;
             self.driver.card().wait_for(rest);
             self.driver.handle_interrupts();
@@ -304,7 +307,10 @@ impl Station {
             Some(Word::Acknowledge { frames }) => {
                 self.totals.acknowledged += u64::from(frames);
             }
-            Some(_) => {
+            Some(word) => {
+                if let Word::Echo { number } = word {
+                    self.echoes.heard(number);
+                }
                 self.totals.received += 1;
                 self.unacknowledged += 1;
             }

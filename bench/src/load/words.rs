@@ -19,8 +19,8 @@ pub const MAC_HEADER: usize = 26;
 pub enum Word {
     /// Nothing: it is counted.
     Sink,
-    /// To be sent back as it is.
-    Echo,
+    /// To be sent back as it is; which of its sender's echo requests it is.
+    Echo { number: u32 },
     /// Frames of this payload from now on, so many under way at a time.
     Flood { payload: u16, depth: u32 },
     /// Frames as above, each of which counts as under way until it is acknowledged.
@@ -38,7 +38,7 @@ impl Word {
     pub fn body(self, payload: usize) -> Vec<u8> {
         let (code, first, second) = match self {
             Self::Sink => (0, 0, 0),
-            Self::Echo => (1, 0, 0),
+            Self::Echo { number } => (1, 0, number),
             Self::Flood { payload, depth } => (2, payload, depth),
             Self::Stream { payload, depth } => (3, payload, depth),
             Self::Stop => (4, 0, 0),
@@ -63,7 +63,7 @@ impl Word {
         let number = u32::from_le_bytes([d0, d1, d2, d3]);
         Some(match code {
             0 => Self::Sink,
-            1 => Self::Echo,
+            1 => Self::Echo { number },
             2 => Self::Flood {
                 payload,
                 depth: number,
@@ -108,7 +108,7 @@ mod tests {
         let (payload, depth) = (1_472, 64);
         for word in [
             Word::Sink,
-            Word::Echo,
+            Word::Echo { number: 70_000 },
             Word::Flood { payload, depth },
             Word::Stream { payload, depth },
             Word::Stop,
