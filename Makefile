@@ -1,7 +1,7 @@
 # What people type. Everything is done by cargo; this file only names it.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench setup bootstrap lint clean
+.PHONY: help demo test check bench setup bootstrap components lint clean
 CARGO ?= cargo
 # Where rustup puts a toolchain, for shells that do not say so.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -21,16 +21,11 @@ demo: bootstrap ## two VMs on one card, each in its own WPA2 network
 	@test -x $(PROGRAM) || $(MAKE) --no-print-directory $(PROGRAM)
 	$(PROGRAM) run scenarios/two-networks.toml --out out/demo
 
-test: bootstrap lint ## all tests: units, stories in virtual time, guests
-	$(CARGO) xtask setup --with-tshark --kernel all $(if $(AIRLANE_UML),--uml)
-	$(CARGO) test --workspace
-	$(CARGO) test --release -p airlane-daemon --test stories -- --ignored
-	$(CARGO) test -p airlane --test extcap --test uplinks -- --ignored --test-threads=1
-	$(CARGO) run --release -p airlane -- bench all --quick
-	$(CARGO) test --release -p airlane --test guests -- --ignored --test-threads=1 --nocapture
+test: bootstrap components ## all tests: units, stories in virtual time, guests
+	@$(CARGO) xtask test $(if $(CI),--keep-going)
 
-check: lint ## the quick subset for daily work: format, lints, units, stories
-	$(CARGO) test --workspace
+check: components ## the quick subset for daily work: format, lints, units, stories
+	@$(CARGO) xtask test format lints units
 
 bench: ## ticks and allocations per frame from doorbell to NIC and back
 	$(CARGO) bench
@@ -47,11 +42,12 @@ $(PROGRAM):
 	$(CARGO) build --release -p airlane
 	@mkdir -p $(@D) && cp $${CARGO_TARGET_DIR:-target}/release/airlane $@.new && mv $@.new $@
 
-lint:
+lint: components
+	@$(CARGO) xtask test format lints
+
+components:
 	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
 clean: ## what this checkout has built (the cache folder stays)
 	$(CARGO) clean

@@ -3,7 +3,7 @@
 mod accel;
 mod apt;
 mod boot;
-mod cache;
+pub mod cache;
 mod image;
 mod initramfs;
 mod kernel;

@@ -1,0 +1,264 @@
+//! The stages of `cargo xtask test`, in order, and how one is run.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::dependencies;
+use super::require::Need;
+use super::shard::Shard;
+use super::tally::Tally;
+
+/// What is the same for all stages.
+pub struct Settings {
+    /// The workspace's folder.
+    pub root: PathBuf,
+    /// Which guest tests.
+    pub shard: Shard,
+    /// What must not be skipped.
+    pub required: Vec<Need>,
+    /// Whether User Mode Linux is set up.
+    pub uml: bool,
+}
+
+/// What a stage will run, and what it already knows that it leaves out.
+#[derive(Default)]
+pub struct Plan {
+    /// One after the other, until one fails.
+    pub commands: Vec<Command>,
+    /// Sentences for the closing lines: what was not checked, and why.
+    pub notes: Vec<String>,
+}
+
+/// One row of the closing table.
+pub struct Stage {
+    /// By which it can be chosen on the command line.
+    pub name: &'static str,
+    /// What it runs. May itself take a while: it may build tools.
+    plan: fn(&Settings) -> Result<Plan>,
+}
+
+/// All stages, the quickest to fail first.
+pub const STAGES: [Stage; 11] = [
+    Stage {
+        name: "format",
+        plan: |settings| one(settings, "fmt --all --check"),
+    },
+    Stage {
+        name: "lints",
+        plan: |settings| {
+            let line = "clippy --locked --workspace --all-targets --quiet -- -D warnings";
+            one(settings, line)
+        },
+    },
+    Stage {
+        name: "documents",
+        plan: documents,
+    },
+    Stage {
+        name: "dependencies",
+        plan: dependencies::plan,
+    },
+    Stage {
+        name: "units",
+        plan: |settings| one(settings, "test --locked --workspace"),
+    },
+    Stage {
+        name: "long-stories",
+        plan: |settings| {
+            let line = "test --locked --release -p airlane-daemon --test stories -- --ignored";
+            one(settings, line)
+        },
+    },
+    Stage {
+        name: "set-up",
+        plan: set_up,
+    },
+    Stage {
+        name: "tools",
+        plan: |settings| {
+            let line = "test --locked -p airlane --test extcap --test uplinks -- --ignored --test-threads=1";
+            one(settings, line)
+        },
+    },
+    Stage {
+        name: "benchmarks",
+        plan: |settings| {
+            one(
+                settings,
+                "run --locked --release -p airlane -- bench all --quick",
+            )
+        },
+    },
+    Stage {
+        name: "guests-build",
+        plan: |settings| one(settings, &format!("{GUESTS} --no-run")),
+    },
+    Stage {
+        name: "guests",
+        plan: guests,
+    },
+];
+
+const GUESTS: &str = "test --locked --release -p airlane --test guests";
+
+fn cargo(settings: &Settings, line: &str) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(line.split(' ')).current_dir(&settings.root);
+    command
+}
+
+fn one(settings: &Settings, line: &str) -> Result<Plan> {
+    Ok(Plan {
+        commands: vec![cargo(settings, line)],
+        ..Plan::default()
+    })
+}
+
+fn documents(settings: &Settings) -> Result<Plan> {
+    let mut command = cargo(settings, "doc --locked --workspace --no-deps --quiet");
+    command.env("RUSTDOCFLAGS", "-Dwarnings");
+    Ok(Plan {
+        commands: vec![command],
+        ..Plan::default()
+    })
+}
+
+fn set_up(settings: &Settings) -> Result<Plan> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["setup", "--with-tshark", "--kernel", "all"]);
+    if settings.uml {
+        command.arg("--uml");
+    }
+    Ok(Plan {
+        commands: vec![command],
+        ..Plan::default()
+    })
+}
+
+/// The guest tests of the shard, by name.
+fn guests(settings: &Settings) -> Result<Plan> {
+    let mut list = cargo(settings, GUESTS);
+    let output = list.args(["--", "--ignored", "--list"]).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let tests = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    let tests: Vec<String> = tests.map(str::to_owned).collect();
+    let chosen = settings.shard.choose(&tests)?;
+    let mut plan = Plan::default();
+    if chosen.len() < tests.len() {
+        plan.notes.push(format!(
+            "{} of {} guest tests were run: AIRLANE_SHARD chose them",
+            chosen.len(),
+            tests.len()
+        ));
+    }
+    let mut command = cargo(settings, GUESTS);
+    command.args([
+        "--",
+        "--ignored",
+        "--exact",
+        "--test-threads=1",
+        "--nocapture",
+    ]);
+    plan.commands.push({
+        command.args(chosen);
+        command
+    });
+    Ok(plan)
+}
+
+/// How a stage ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every command succeeded.
+    Passed,
+    /// One did not, or the stage could not be planned.
+    Failed(String),
+    /// An earlier stage had failed.
+    NotRun,
+}
+
+/// One row of the closing table, filled in.
+pub struct Outcome {
+    /// The stage's name.
+    pub name: &'static str,
+    /// How long it took.
+    pub took: Duration,
+    /// How it ended.
+    pub end: End,
+    /// The tests that it ran.
+    pub tally: Tally,
+    /// What was not checked, and why.
+    pub notes: Vec<String>,
+}
+
+impl Stage {
+    /// The row of a stage that an earlier failure left out.
+    pub fn left_out(&self) -> Outcome {
+        Outcome {
+            name: self.name,
+            took: Duration::ZERO,
+            end: End::NotRun,
+            tally: Tally::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Plans and runs it. What its commands print goes on to our own standard output.
+    pub fn run(&self, settings: &Settings) -> Outcome {
+        let begin = Instant::now();
+        let mut outcome = self.left_out();
+        outcome.end = match self.run_into(settings, &mut outcome) {
+            Ok(()) => End::Passed,
+            Err(error) => End::Failed(format!("{error:#}")),
+        };
+        outcome.took = begin.elapsed();
+        outcome
+    }
+
+    fn run_into(&self, settings: &Settings, outcome: &mut Outcome) -> Result<()> {
+        let plan = (self.plan)(settings)?;
+        outcome.notes = plan.notes;
+        for mut command in plan.commands {
+            watch(&mut command, &mut outcome.tally)?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs a command to its end, passes its standard output on line by line, and counts the tests in it.
+fn watch(command: &mut Command, tally: &mut Tally) -> Result<()> {
+    let shown = shown(command);
+    println!("$ {shown}");
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {shown}"))?;
+    let mut lines = BufReader::new(child.stdout.take().context("no output")?);
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        std::io::stdout().write_all(&line)?;
+        tally.line(String::from_utf8_lossy(&line).trim_end());
+        line.clear();
+    }
+    let status = child.wait()?;
+    anyhow::ensure!(status.success(), "`{shown}` ended with {status}");
+    Ok(())
+}
+
+/// The command line without the path of its program, cut where it is long.
+fn shown(command: &Command) -> String {
+    let program = PathBuf::from(command.get_program());
+    let name = program.file_name().unwrap_or_default();
+    let words = std::iter::once(name).chain(command.get_args());
+    let line = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>();
+    let line = line.join(" ");
+    match line.char_indices().nth(120) {
+        Some((end, _)) => format!("{} …", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
