@@ -1,12 +1,11 @@
 //! The entry in Wireshark's list of interfaces, asked by the real tshark: it lists the run and its VM, starts a
 //! capture, and reads what is on the air. Needs what `cargo xtask setup --with-tshark` sets up.
 
-#[path = "common/namespaces.rs"]
-mod namespaces;
+mod common;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
@@ -92,10 +91,10 @@ struct Tshark {
 
 impl Tshark {
     /// tshark starts `dumpcap` from the folder of its own program, which is the loader: so both go into one folder.
-    fn new() -> Self {
+    fn new(argv: Vec<String>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let [loader, flag, libraries, program]: [String; 4] =
-            argv().try_into().expect("loader, libraries, tshark");
+            argv.try_into().expect("loader, libraries, tshark");
         let own_loader = folder.path().join("loader");
         fs::copy(fs::canonicalize(loader).unwrap(), &own_loader).unwrap();
         let own_loader = own_loader.to_string_lossy().into_owned();
@@ -129,22 +128,17 @@ impl Tshark {
     }
 }
 
-fn argv() -> Vec<String> {
-    let folder: PathBuf = airlane::setup::cache_folder().unwrap();
-    let text = fs::read_to_string(folder.join("setup.json")).expect("nothing is set up");
-    let setup: serde_json::Value = serde_json::from_str(&text).unwrap();
-    serde_json::from_value(setup["tshark"]["argv"].clone())
-        .expect("tshark is not set up: run `cargo xtask setup --with-tshark`")
-}
-
 #[test]
 #[ignore = "needs tshark: cargo xtask setup --with-tshark"]
 fn tshark_lists_a_run_and_captures_from_it() {
     let test = "tshark_lists_a_run_and_captures_from_it";
-    if !namespaces::available(test, &NAMESPACES, &[]) {
+    if !common::has_namespaces(test, &NAMESPACES, &[]) {
         return;
     }
-    let (run, tshark) = (Run::new(), Tshark::new());
+    let Some(argv) = common::tshark(test) else {
+        return;
+    };
+    let (run, tshark) = (Run::new(), Tshark::new(argv));
     let listed = tshark.run(&run, &["-D"]);
     let text = String::from_utf8_lossy(&listed.stdout);
     assert!(

@@ -9,14 +9,13 @@ mod access_point;
 mod ccmp;
 #[path = "../../daemon/tests/stories/cell.rs"]
 mod cell;
+mod common;
 #[path = "../../daemon/tests/stories/drive.rs"]
 mod drive;
 #[path = "../../daemon/tests/stories/frames.rs"]
 mod frames;
 #[path = "../../daemon/tests/stories/guest.rs"]
 mod guest;
-#[path = "common/namespaces.rs"]
-mod namespaces;
 #[path = "../../daemon/tests/stories/story.rs"]
 mod story;
 #[path = "../../daemon/tests/stories/vm.rs"]
@@ -48,22 +47,26 @@ const NAMESPACES: [&str; 3] = ["--user", "--map-root-user", "--net"];
 /// What the tests call there.
 const TOOLS: [&str; 2] = ["ip -V >/dev/null", "test -c /dev/net/tun"];
 
-/// Runs the test of this name again in a network namespace, as its root, if it can have one; `true` there.
+/// Runs the test of this name again in a network namespace, as its root, if it can have one; `true` there. What it prints there
+/// is shown when it fails: the counts of that inner run are not those of this one.
 fn in_a_namespace(test: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
-    if !namespaces::available(test, &NAMESPACES, &TOOLS) {
+    if !common::has_namespaces(test, &NAMESPACES, &TOOLS) {
         return false;
     }
-    let status = Command::new("unshare")
+    let inner = Command::new("unshare")
         .args(NAMESPACES)
         .arg("--")
         .arg(std::env::current_exe().expect("a program"))
         .args(["--exact", test, "--ignored", "--nocapture"])
         .env(INSIDE, "1")
-        .status();
-    assert!(status.expect("unshare starts").success(), "see above");
+        .output()
+        .expect("unshare starts");
+    let text = [inner.stdout, inner.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(inner.status.success(), "in the namespace: {text}");
     false
 }
 
