@@ -11,7 +11,7 @@ use arrayvec::ArrayVec;
 use super::error::{CodecError, LONGEST_RECEIVED, SHORTEST_RECEIVED};
 use super::netlink::{Attributes, Writer, message};
 use super::rates;
-use super::{MAX_RATES, ToHwsim, TxInfo, TxRate};
+use super::{MAX_RATES, ToHwsim, TxInfo};
 
 /// Commands (`HWSIM_CMD_*`).
 pub mod command {
@@ -235,31 +235,6 @@ pub fn encode(what: &ToHwsim, out: &mut [u8]) -> Result<usize, CodecError> {
 
 fn signal_word(signal: Dbm) -> [u8; 4] {
     i32::from(signal.rounded()).to_ne_bytes()
-}
-
-impl TxInfo {
-    /// From the attribute's bytes.
-    pub fn from_bytes(bytes: [u8; 2 * MAX_RATES]) -> Self {
-        let mut info = Self::default();
-        for (entry, bytes) in info.0.iter_mut().zip(bytes.chunks_exact(2)) {
-            if let [index, tries] = *bytes {
-                *entry = TxRate {
-                    index: index as i8,
-                    tries,
-                };
-            }
-        }
-        info
-    }
-
-    /// As the attribute's bytes.
-    pub fn to_bytes(self) -> [u8; 2 * MAX_RATES] {
-        let mut bytes = [0; 2 * MAX_RATES];
-        for (bytes, entry) in bytes.chunks_exact_mut(2).zip(self.0) {
-            bytes.copy_from_slice(&[entry.index as u8, entry.tries]);
-        }
-        bytes
-    }
 }
 
 #[cfg(test)]

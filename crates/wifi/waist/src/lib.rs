@@ -2,7 +2,8 @@
 //!
 //! A card turns what its driver writes into [`Request`]s; a radio executes them and answers with
 //! [`Event`]s. Neither knows the other. Both are tagged with the VM-ID by whoever carries them.
-//! The 802.11 types that they speak of stand in `airlane-dot11`.
+//! The 802.11 types that they speak of stand in `airlane-dot11`. Guests that bring radios instead of a card
+//! speak [`hwsim`].
 //!
 //! Rules of the language:
 //! * every [`Request`] but [`Command::Reset`] is answered by exactly one event that carries its
@@ -12,6 +13,7 @@
 
 mod command;
 mod event;
+pub mod hwsim;
 
 pub use command::*;
 pub use event::*;
