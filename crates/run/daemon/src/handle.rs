@@ -9,16 +9,15 @@ use airlane_air::Position;
 use airlane_transport::EventFd;
 use anyhow::Context;
 
+use airlane_engine::journal::Notice;
+use airlane_engine::{Placed, RadioStatus};
 use airlane_trace::{Tap, Traces};
 
 use super::capture::{Sink, Tapped};
 use super::card_port::LaneReport;
 use super::clock::Clock;
-use super::journal::Notice;
 use super::names;
-use super::radio::Placed;
 use super::radio_thread::Ask;
-use super::status::RadioStatus;
 
 use airlane_dot11::MacAddr;
 

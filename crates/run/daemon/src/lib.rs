@@ -1,23 +1,16 @@
 //! The daemon: one thread for each VM's lane, one for the radio, one for each access-point VM's
 //! virtqueues, one for each uplink, one for the capture file. Owns the sockets to which VMMs attach.
 
-mod access_points;
-mod built_in;
 mod capture;
 mod card_port;
 mod clock;
 mod handle;
-mod hwsim_frame;
-pub mod journal;
 mod listeners;
 mod looker;
 mod names;
-mod neighbour;
 pub mod outlet;
 mod priority;
-pub mod radio;
 mod radio_thread;
-mod status;
 #[cfg(test)]
 mod traced;
 mod tuning;
@@ -40,22 +33,21 @@ use airlane_nic::AddressPolicy;
 use airlane_transport::{EventFd, EventWake, HwsimServer, serve_hwsim};
 use anyhow::Context;
 
-pub use access_points::{AccessPoints, Site};
+use airlane_engine::radio::Radio;
+pub use airlane_engine::{
+    AccessPoints, BuiltIn, BuiltInStatus, BuiltIns, DataPath, Neighbour, Placed, RadioStatus,
+    Served, Site, VmacStatus, journal, radio,
+};
 use airlane_trace::{Collector, Tracer};
-pub use built_in::{BuiltIn, BuiltIns, Served};
 use capture::{Capture, Taps};
 use card_port::{CardPort, LaneReport};
 use clock::Clock;
 use handle::Ways;
 pub use handle::{DaemonStatus, Handle};
 use looker::Looker;
-pub use neighbour::Neighbour;
 pub use priority::raise_priority;
-pub use radio::Placed;
-use radio::Radio;
 use radio_thread::{Ask, Ends, HwsimEnds, LaneEnds, RadioThread};
-pub use status::{BuiltInStatus, RadioStatus, VmacStatus};
-pub use tuning::{DataPath, Tuning};
+pub use tuning::Tuning;
 pub use unshared::UnsharedCard;
 use uplink::Uplink;
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-use super::journal::Notice;
+use airlane_engine::journal::Notice;
 
 /// Notices that a new listener is told at once.
 const REMEMBERED: usize = 1_024;

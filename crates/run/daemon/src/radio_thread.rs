@@ -5,6 +5,9 @@
 use std::sync::mpsc::{Receiver as Control, SyncSender};
 
 use airlane_air::Position;
+use airlane_engine::RadioStatus;
+use airlane_engine::journal::Notice;
+use airlane_engine::radio::{Placed, Radio};
 use airlane_lane::ring::{Receiver, Sender};
 use airlane_lane::{Micros, VmId};
 use airlane_transport::{EventFd, FromHwsim, ToHwsim};
@@ -12,14 +15,11 @@ use airlane_waist::{Event, Request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::clock::Clock;
-use super::journal::Notice;
 use super::listeners::Listeners;
 use super::looker::Looker;
 use super::names;
 use super::outlet::Outlet;
 use super::priority::raise_priority;
-use super::radio::{Placed, Radio};
-use super::status::RadioStatus;
 use super::tuning::Tuning;
 use super::uplink::UplinkEnds;
 

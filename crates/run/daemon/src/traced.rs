@@ -13,11 +13,11 @@ use airlane_transport::PciDevice;
 use airlane_waist::{Event, Request};
 use serde_json::Value;
 
-use super::access_points::AccessPoints;
 use super::card_port::{CardPort, LaneReport};
 use super::clock::Clock;
 use super::looker::Looker;
-use super::radio::Radio;
+use airlane_engine::AccessPoints;
+use airlane_engine::radio::Radio;
 use airlane_trace::{Assembler, Breakdown, Chrome, Collector, Journey, Scale, Stage, Way};
 
 const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use airlane_air::{Air, AirConfig, RadioConfig, RadioId};
 use airlane_dma::Memory;
+use airlane_engine::{Neighbour, hand_to_neighbours, step_neighbours};
 use airlane_iwl::{Device, Identity};
 use airlane_lane::{Micros, VmId};
 use airlane_nic::{AddressPolicy, Nic};
@@ -14,7 +15,6 @@ use airlane_transport::{Ended, EventFd, PciDevice, VfioUserServer};
 
 use super::card_port::{BAR_SIZE, CONFIG_SIZE};
 use super::clock::Clock;
-use super::neighbour::{Neighbour, hand_to_neighbours, step_neighbours};
 use super::{libc_nonblock, raise_priority, spawn};
 
 /// A served card that shares nothing. Dropping it stops it.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use airlane_dot11::frame::{Header, set_sequence_number, subtype};
 use airlane_dot11::{Buffer, Channel, MacAddr, OfdmRate, Rate};
 use airlane_lane::Micros;
-use airlane_transport::{FromHwsim, HwsimFrame, ToHwsim, TxInfo, hwsim::TxRate};
+use airlane_waist::hwsim::{FromHwsim, HwsimFrame, ToHwsim, TxInfo, TxRate};
 
 use crate::ccmp::{self, Key};
 use crate::frames::{self, Note, Way};

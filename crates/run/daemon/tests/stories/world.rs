@@ -12,7 +12,7 @@ use airlane_daemon::radio::Radio;
 use airlane_dot11::Dbm;
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
 use airlane_lane::{MAX_VMS, Micros, VmId};
-use airlane_transport::{FromHwsim, ToHwsim};
+use airlane_waist::hwsim::{FromHwsim, ToHwsim};
 use airlane_waist::{Event, Request};
 
 /// Something that was told: when, to whom, and a digest of what.

@@ -9,14 +9,14 @@ use airlane_host_driver::{Host, HostConfig};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_lane::{Micros, VmId};
 use airlane_nic::{AddressPolicy, Nic};
-use airlane_transport::{FromHwsim, ToHwsim};
+use airlane_waist::hwsim::{FromHwsim, ToHwsim};
 use airlane_waist::{Command, Event, Request};
 
 use super::access_points::AccessPoints;
 use super::built_in::{BuiltIn, BuiltIns};
+use super::data_path::DataPath;
 use super::journal::Journal;
 use super::neighbour::{Neighbour, hand_to_neighbours, step_neighbours};
-use super::tuning::DataPath;
 
 /// A radio that can be put elsewhere while it is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,7 @@ use airlane_dot11::{
     AccessCategory, Channel, EdcaParameters, Rate, RateTable, Width, frame::Header,
 };
 use airlane_lane::Micros;
-use airlane_transport::HwsimFrame;
-use airlane_transport::hwsim::MAX_RATES;
+use airlane_waist::hwsim::{HwsimFrame, MAX_RATES};
 use arrayvec::ArrayVec;
 
 /// How often each of a frame's rates may be tried.

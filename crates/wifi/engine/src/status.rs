@@ -6,8 +6,8 @@ use airlane_dot11::{Channel, MacAddr};
 use airlane_lane::{Micros, VmId};
 
 use super::built_in::Served;
+use super::counters as named;
 use super::journal::Link;
-use super::names;
 use super::radio::Radio;
 
 /// One VM's vMAC, as the NIC sees it.
@@ -68,16 +68,16 @@ impl RadioStatus {
         let mut add = |prefix: &str, name: &str, value: u64| {
             counters.insert(format!("{prefix}_{name}"), value);
         };
-        for (name, value) in names::air(radio.air().counters()) {
+        for (name, value) in named::air(radio.air().counters()) {
             add("air", name, value);
         }
-        for (name, value) in names::nic(&radio.nic().counters()) {
+        for (name, value) in named::nic(&radio.nic().counters()) {
             add("nic", name, value);
         }
-        for (name, value) in names::awake(&radio.nic().awake_time(at)) {
+        for (name, value) in named::awake(&radio.nic().awake_time(at)) {
             add("nic", name, value);
         }
-        for (name, value) in names::host(&radio.host().counters()) {
+        for (name, value) in named::host(&radio.host().counters()) {
             add("host", name, value);
         }
         let refused = radio.access_points().counters();
@@ -85,7 +85,7 @@ impl RadioStatus {
         add("hwsim", "malformed_frames", refused.malformed_frames);
         add("hwsim", "queue_full", refused.queue_full);
         for served in radio.built_ins().iter() {
-            for (name, value) in names::built_in(served) {
+            for (name, value) in named::built_in(served) {
                 add(&format!("ap_{}", served.name), name, value);
             }
         }
@@ -99,7 +99,7 @@ impl RadioStatus {
                     channel: view.channel,
                     associated: view.associated,
                     link: radio.journal().link(view.vm),
-                    counters: names::vmac(&view.counters),
+                    counters: named::vmac(&view.counters),
                 };
                 (view.vm.index(), status)
             })
@@ -116,7 +116,7 @@ impl RadioStatus {
             channels: radio
                 .nic()
                 .homes(at)
-                .map(|home| (home.channel, names::home(&home)))
+                .map(|home| (home.channel, named::home(&home)))
                 .collect(),
             vmacs,
             built_ins: radio.built_ins().iter().map(built_in).collect(),

@@ -12,7 +12,7 @@ use airlane_air::{
 };
 use airlane_dot11::{Channel, Dbm, MacAddr, frame::Header};
 use airlane_lane::Micros;
-use airlane_transport::{FromHwsim, HwsimFrame, ToHwsim, TxInfo};
+use airlane_waist::hwsim::{FromHwsim, HwsimFrame, ToHwsim, TxInfo};
 
 use super::hwsim_frame::{Tries, beacon_width, category, spent, transmission};
 
