@@ -17,7 +17,9 @@ use super::processor::{self, Threads, Used};
 use super::station::{Load, Station, Tally};
 use super::window::Window;
 use crate::configuration::Configuration;
-use airlane_daemon::{Daemon, DaemonConfig, Neighbour, Transport, UnsharedCard, VmCard};
+use airlane_daemon::{
+    CardConfig, Daemon, DaemonConfig, Neighbour, Transport, UnsharedCard, VmCard,
+};
 use airlane_trace::Traces;
 
 const FAR_END: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
@@ -211,13 +213,16 @@ fn daemon(setting: &Setting, folder: &std::path::Path) -> DaemonConfig {
     };
     DaemonConfig {
         air: air(setting.air),
-        card_position: Position::default(),
-        card_tx_power: POWER,
         scan_cache: Micros(0),
         tuning: setting.configuration.tuning(),
         run_dir: folder.to_owned(),
         capture: None,
-        cards: (0..setting.vms).map(card).collect(),
+        cards: vec![CardConfig {
+            name: "card".to_owned(),
+            position: Position::default(),
+            tx_power: POWER,
+            vms: (0..setting.vms).map(card).collect(),
+        }],
         access_point_vms: Vec::new(),
         built_ins: Vec::new(),
         uplinks: Vec::new(),

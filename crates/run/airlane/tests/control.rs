@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use airlane::control::{Names, SOCKET, Server};
 use airlane_air::{AirConfig, Position};
-use airlane_daemon::{Daemon, DaemonConfig, Transport, Tuning, VmCard};
+use airlane_daemon::{CardConfig, Daemon, DaemonConfig, Transport, Tuning, VmCard};
 use airlane_dot11::{Dbm, MacAddr};
 use airlane_iwl::Model;
 use airlane_lane::Micros;
@@ -28,19 +28,22 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let daemon = Daemon::start(DaemonConfig {
             air: AirConfig::default(),
-            card_position: Position::default(),
-            card_tx_power: Dbm(15.0),
             scan_cache: Micros(0),
             tuning: Tuning::default(),
             run_dir: folder.path().to_owned(),
             capture: None,
-            cards: vec![VmCard {
-                transport: Transport::default(),
-                name: "it".to_owned(),
-                model: Model::default(),
-                address: ADDRESS,
-                address_policy: AddressPolicy::default(),
-                weight: 1,
+            cards: vec![CardConfig {
+                name: "card".to_owned(),
+                position: Position::default(),
+                tx_power: Dbm(15.0),
+                vms: vec![VmCard {
+                    transport: Transport::default(),
+                    name: "it".to_owned(),
+                    model: Model::default(),
+                    address: ADDRESS,
+                    address_policy: AddressPolicy::default(),
+                    weight: 1,
+                }],
             }],
             access_point_vms: Vec::new(),
             built_ins: Vec::new(),

@@ -37,8 +37,6 @@ impl Run {
         fs::create_dir(&folder).unwrap();
         let daemon = Daemon::start(DaemonConfig {
             air: AirConfig::default(),
-            card_position: Position::default(),
-            card_tx_power: Dbm(15.0),
             scan_cache: Micros(0),
             run_dir: folder.clone(),
             capture: None,

@@ -60,10 +60,6 @@ const HWSIM_RING: usize = 4_096;
 pub struct DaemonConfig {
     /// The medium.
     pub air: AirConfig,
-    /// Where the card stands.
-    pub card_position: Position,
-    /// Its transmit power.
-    pub card_tx_power: Dbm,
     /// How old what answers a scan without a look may be; zero: the radio always looks.
     pub scan_cache: Micros,
     /// How it is shared.
@@ -72,14 +68,27 @@ pub struct DaemonConfig {
     pub run_dir: PathBuf,
     /// The capture file, if one is wanted.
     pub capture: Option<PathBuf>,
-    /// One card for each VM.
-    pub cards: Vec<VmCard>,
+    /// The shared cards. VMs are numbered through all of them, in order.
+    pub cards: Vec<CardConfig>,
     /// One virtio device for each access-point VM.
     pub access_point_vms: Vec<Site>,
     /// Access points without a VM.
     pub built_ins: Vec<BuiltIn>,
     /// What is behind some of those, by index.
     pub uplinks: Vec<(usize, Uplink)>,
+}
+
+/// One shared card: a radio, and the VMs each of which sees it as its own.
+#[derive(Clone, Debug)]
+pub struct CardConfig {
+    /// Its radio's name, for reports and captures.
+    pub name: String,
+    /// Where it stands.
+    pub position: Position,
+    /// Its transmit power.
+    pub tx_power: Dbm,
+    /// At most [`airlane_lane::MAX_VMS`].
+    pub vms: Vec<VmCard>,
 }
 
 /// How a card reaches its VM.
@@ -93,6 +102,7 @@ pub enum Transport {
 }
 
 /// One VM's card.
+#[derive(Clone, Debug)]
 pub struct VmCard {
     /// How it is attached.
     pub transport: Transport,
@@ -135,17 +145,29 @@ impl Daemon {
         neighbours: Vec<Box<dyn Neighbour>>,
     ) -> anyhow::Result<Self> {
         anyhow::ensure!(
-            config.cards.len() <= airlane_lane::MAX_VMS,
-            "one card serves {} VMs, not {}",
-            airlane_lane::MAX_VMS,
+            config.cards.len() <= 1,
+            "a run has one card, not {}",
             config.cards.len()
         );
+        let card = config.cards.into_iter().next().unwrap_or(CardConfig {
+            name: "card".to_owned(),
+            position: Position::default(),
+            tx_power: Dbm(0.0),
+            vms: Vec::new(),
+        });
+        anyhow::ensure!(
+            card.vms.len() <= airlane_lane::MAX_VMS,
+            "one card serves {} VMs, not {}",
+            airlane_lane::MAX_VMS,
+            card.vms.len()
+        );
+        let vms = card.vms;
         let clock = Clock::start();
         let wake = EventFd::new(libc_nonblock())?;
         let (asks, asked) = channel();
         let (sinks, joining) = channel();
-        let reports: Vec<LaneReport> = config.cards.iter().map(|_| LaneReport::default()).collect();
-        let (collector, recorders) = Collector::new(config.cards.len());
+        let reports: Vec<LaneReport> = vms.iter().map(|_| LaneReport::default()).collect();
+        let (collector, recorders) = Collector::new(vms.len());
         let tracer = Tracer::start(collector).context("cannot start the thread trace")?;
         let ways = Ways {
             asks,
@@ -168,9 +190,9 @@ impl Daemon {
         };
         let radio_wake: Arc<dyn Wake> = Arc::new(EventWake(wake.try_clone()?));
         let card = RadioConfig {
-            name: "card".to_owned(),
-            position: config.card_position,
-            tx_power: config.card_tx_power,
+            name: card.name,
+            position: card.position,
+            tx_power: card.tx_power,
         };
         let sites = AccessPoints::new(config.access_point_vms.clone());
         let mut radio = Radio::new(config.air, card, sites);
@@ -180,7 +202,7 @@ impl Daemon {
             ..HostConfig::default()
         });
         radio.set_data_path(config.tuning.data_path);
-        for (vm, card) in VmId::all().zip(&config.cards) {
+        for (vm, card) in VmId::all().zip(&vms) {
             radio.assign(vm, card.address, card.address_policy);
             radio.set_weight(vm, card.weight);
         }
@@ -196,7 +218,7 @@ impl Daemon {
             daemon.capture = Some(Capture::create(path, tapped)?);
         }
         let mut lanes = Vec::new();
-        let cards = config.cards.into_iter().zip(reports);
+        let cards = vms.into_iter().zip(reports);
         for (index, ((card, report), stamps)) in cards.zip(recorders.lanes).enumerate() {
             let watched = (report, stamps);
             let looker = Looker::new(clock, config.tuning.polling);

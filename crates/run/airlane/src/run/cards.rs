@@ -13,7 +13,7 @@ use airlane_ap::gateway::Network;
 use airlane_daemon::journal::Notice;
 use airlane_daemon::uplink::{self, UserNetwork};
 use airlane_daemon::{
-    BuiltIn, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport, VmCard,
+    BuiltIn, CardConfig, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport, VmCard,
 };
 use airlane_dot11::{Dbm, MacAddr};
 use airlane_iwl::{Model, microcode};
@@ -80,13 +80,16 @@ impl Cards {
         };
         let daemon = Daemon::start(DaemonConfig {
             air: air(&scenario.air),
-            card_position: position(scenario.card.position),
-            card_tx_power: TX_POWER,
             scan_cache: Micros((scenario.card.scan_cache * 1e6) as u64),
             tuning: scenario.card.tuning,
             run_dir: folder.to_owned(),
             capture: Some(capture),
-            cards: scenario.vms.iter().enumerate().map(card).collect(),
+            cards: vec![CardConfig {
+                name: "card".to_owned(),
+                position: position(scenario.card.position),
+                tx_power: TX_POWER,
+                vms: scenario.vms.iter().enumerate().map(card).collect(),
+            }],
             access_point_vms: scenario
                 .hostapds()
                 .next()
