@@ -8,10 +8,10 @@ mod extcap;
 mod show;
 mod trace;
 
-use crate::run::{self, Options, Stream};
-use crate::scenario::{Scenario, Vmm};
-use crate::setup::Setup;
-use crate::{doctor, run::Ended};
+use crate::doctor;
+use airlane_guests::setup::Setup;
+use airlane_harness::{self as harness, Ended, Options, Stream};
+use airlane_scenario::{Scenario, Vmm};
 use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::path::PathBuf;
@@ -177,14 +177,14 @@ fn run(arguments: &RunArguments) -> ExitCode {
         Ok(setup) => setup,
         Err(error) => return fail(format!("{error:#}"), 1),
     };
-    if let Err(error) = run::kernels(&scenario, &setup, arguments.kernel.as_deref()) {
+    if let Err(error) = harness::kernels(&scenario, &setup, arguments.kernel.as_deref()) {
         return fail(format!("{error:#}"), BAD_INPUT);
     }
     let options = Options {
         out: arguments
             .out
             .clone()
-            .unwrap_or_else(|| run::default_output(&scenario)),
+            .unwrap_or_else(|| harness::default_output(&scenario)),
         kernel: arguments.kernel.clone(),
         stream: if arguments.json {
             Stream::Error
@@ -194,7 +194,7 @@ fn run(arguments: &RunArguments) -> ExitCode {
         hold: arguments.hold,
         trace: arguments.trace.clone(),
     };
-    match run::run(&scenario, &setup, &options) {
+    match harness::run(&scenario, &setup, &options) {
         Ok(ended) => conclude(&ended, arguments.json, &options),
         Err(error) => fail(format!("{error:#}"), 1),
     }

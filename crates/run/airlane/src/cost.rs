@@ -8,10 +8,10 @@ use airlane_bench::finding::{Bar, Figure, Panel};
 use airlane_daemon::Tuning;
 use anyhow::Context;
 
-use crate::run::report::Report;
-use crate::run::{self, Options, Stream};
-use crate::scenario::{Scenario, Vmm};
-use crate::setup::Setup;
+use airlane_guests::setup::Setup;
+use airlane_harness::report::Report;
+use airlane_harness::{Options, Stream};
+use airlane_scenario::{Scenario, Vmm};
 
 /// Each takes the better part of a minute.
 const ROUNDS: usize = 2;
@@ -124,7 +124,7 @@ impl Guests {
             hold: false,
             trace: None,
         };
-        let ended = run::run(&self.scenario, &self.setup, &options)?;
+        let ended = airlane_harness::run(&self.scenario, &self.setup, &options)?;
         match ended.stop {
             Some(stop) => anyhow::bail!("the run did not come to its end: {stop}"),
             None => Ok(ended.report),

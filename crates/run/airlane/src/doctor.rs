@@ -1,6 +1,6 @@
 //! Looks at everything that a run needs, one line each: what is there, and what to do where it is not.
 
-use crate::setup::{REMEDY, Setup, UML_REMEDY, cache_folder};
+use airlane_guests::setup::{REMEDY, Setup, UML_REMEDY, cache_folder};
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -261,7 +261,7 @@ fn memfd() -> Result<String> {
 }
 
 fn sockets() -> Result<String> {
-    let folder = crate::run::Private::create()?;
+    let folder = airlane_harness::Private::create()?;
     let path = folder.file("doctor.sock");
     std::os::unix::net::UnixListener::bind(&path)
         .with_context(|| format!("cannot bind {}", path.display()))?;
@@ -287,7 +287,7 @@ fn line(finding: &Finding, width: usize, colour: bool) -> String {
     } else {
         ("missing", "31")
     };
-    let word = crate::run::paint(word, code, colour);
+    let word = airlane_harness::paint(word, code, colour);
     let remedy = finding
         .remedy
         .as_ref()
@@ -308,7 +308,7 @@ pub fn json(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setup::tests::sample;
+    use airlane_guests::setup::sample;
 
     #[test]
     fn what_is_missing_has_a_remedy_and_what_is_there_has_none() {
@@ -336,7 +336,7 @@ mod tests {
     fn user_mode_linux_may_be_missing_but_not_half_there() {
         let mut setup = sample();
         assert!(uml(&setup).is_ok_and(|text| text.contains("not set up")));
-        setup.uml = Some(crate::setup::Uml {
+        setup.uml = Some(airlane_guests::setup::Uml {
             version: "6.1".to_owned(),
             release: "6.1.0".to_owned(),
             image: "/nonexistent/linux".into(),

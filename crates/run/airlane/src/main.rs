@@ -1,7 +1,17 @@
-//! airlane: many virtual machines share one network card.
+//! airlane: many virtual machines share one network card. The program: what people type ([`cli`]), whether the machine
+//! has what a run needs ([`doctor`]), and the user's side of a run's control socket ([`client`]).
+
+mod cli;
+mod client;
+mod cost;
+#[allow(
+    clippy::disallowed_methods,
+    reason = "time-outs of real processes need the real clock"
+)]
+mod doctor;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    airlane::cli::main()
+    cli::main()
 }

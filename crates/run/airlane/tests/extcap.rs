@@ -9,11 +9,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use airlane::control::{Names, SOCKET, Server};
 use airlane_air::{AirConfig, Position};
 use airlane_ap::gateway::Network;
 use airlane_daemon::{BuiltIn, Daemon, DaemonConfig};
 use airlane_dot11::{Band, Channel, Dbm, MacAddr};
+use airlane_harness::control::{Names, SOCKET, Server};
 use airlane_lane::Micros;
 use tempfile::TempDir;
 

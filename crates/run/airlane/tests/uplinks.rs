@@ -246,7 +246,7 @@ fn a_user_mode_network_leads_to_what_the_host_reaches() {
     std::fs::write(groups, "0 0").expect("root of the namespace may let itself ping");
     let (cell, vm) = joined(false);
     let station = (cell.guests[vm].address, cell.ip(vm).expect("an address"));
-    let setup = airlane::setup::Setup::load().expect("set up");
+    let setup = airlane_guests::setup::Setup::load().expect("set up");
     let network = UserNetwork {
         program: setup.passt().expect("passt"),
         hardware: MacAddr([2, 0xb, 0, 0, 0, 1]),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::control::Request;
-use crate::control::client::choose;
+use crate::client::choose;
+use airlane_harness::control::Request;
 
 /// Arguments of `airlane capture`.
 #[derive(clap::Args)]

@@ -4,8 +4,8 @@ use std::io::{BufRead, Write};
 
 use anyhow::Result;
 
-use crate::control::client::choose;
-use crate::control::{Event, Request};
+use crate::client::choose;
+use airlane_harness::control::{Event, Request};
 
 /// Arguments of `airlane events`.
 #[derive(clap::Args)]

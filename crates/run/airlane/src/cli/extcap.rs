@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 
 use super::capture;
-use crate::control::client::{Run, runs};
+use crate::client::{Run, runs};
 
 /// `LINKTYPE_IEEE802_11_RADIOTAP`.
 const DLT: u32 = 127;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::control::client::{Run, choose};
-use crate::control::{Request, Show, Vm};
+use crate::client::{Run, choose};
+use airlane_harness::control::{Request, Show, Vm};
 
 /// How often `--watch` looks.
 const EVERY: Duration = Duration::from_secs(1);

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::control::client::{Run, choose};
-use crate::control::{Request, TraceLine};
+use crate::client::{Run, choose};
+use airlane_harness::control::{Request, TraceLine};
 use airlane_trace::{Figures, Gathering, Scale, create};
 
 /// How long frames are watched when nothing else is asked for.

@@ -53,7 +53,7 @@ pub fn has_namespaces(test: &str, namespaces: &[&str], tools: &[&str]) -> bool {
 
 /// How the private tshark is started. Without one the test is skipped.
 pub fn tshark(test: &str) -> Option<Vec<String>> {
-    let cache = airlane::setup::cache_folder().expect("a home directory");
+    let cache = airlane_guests::setup::cache_folder().expect("a home directory");
     let setup = std::fs::read_to_string(cache.join("setup.json")).unwrap_or_default();
     let setup: Value = serde_json::from_str(&setup).unwrap_or(Value::Null);
     let argv = serde_json::from_value(setup["tshark"]["argv"].clone()).ok();

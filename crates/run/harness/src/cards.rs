@@ -1,0 +1,338 @@
+//! The joint between a run and the daemon: a scenario in the daemon's words, and the daemon's counters
+//! in the report's.
+
+use super::report::Counters;
+use crate::control::by_channel;
+use crate::control::{Names, SOCKET, Server};
+use airlane_air::{AirConfig, PathLoss, Position};
+use airlane_ap::Config;
+use airlane_ap::gateway::Network;
+use airlane_daemon::journal::Notice;
+use airlane_daemon::uplink::{self, UserNetwork};
+use airlane_daemon::{
+    BuiltIn, CardConfig, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport, VmCard,
+};
+use airlane_dot11::{Dbm, MacAddr};
+use airlane_guests::setup::Setup;
+use airlane_guests::state::View;
+use airlane_iwl::{Model, microcode};
+use airlane_lane::Micros;
+use airlane_nic::AddressPolicy;
+use airlane_scenario::{
+    self as scenario, ACCESS_POINT_VM, AccessPoint, ApKind, Scenario, Uplink, Vmm,
+};
+use airlane_trace::{Figures, TraceFile};
+use anyhow::{Context, Result};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+/// Transmit power of the card and of the access points, as in most homes.
+const TX_POWER: Dbm = Dbm(15.0);
+
+/// Microseconds between the beacons of two built-in access points.
+const BEACONS_APART: u64 = 7_000;
+
+/// The daemon of one run.
+pub struct Cards(Daemon, Option<TraceFile>);
+
+/// One VM's virtual MAC.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// Whether the NIC holds anything for it.
+    pub exists: bool,
+    /// Whether it is associated, as the NIC sees it.
+    pub associated: bool,
+    /// Its access point, once chosen.
+    pub bssid: Option<String>,
+    /// Bytes sent and received, where the NIC counts them.
+    pub bytes: Option<(u64, u64)>,
+    /// Keys that its driver has put into the card so far.
+    pub keys: u64,
+}
+
+impl Cards {
+    /// Opens all sockets in `folder`; the air is recorded in `capture`. `setup` knows where passt is.
+    pub fn start(
+        scenario: &Scenario,
+        setup: &Setup,
+        folder: &Path,
+        capture: PathBuf,
+    ) -> Result<Self> {
+        let card = |(index, vm): (usize, &scenario::Vm)| VmCard {
+            transport: match scenario.vmm_of(index) {
+                Vmm::Qemu => Transport::VfioUser,
+                Vmm::Uml => Transport::PciDev,
+            },
+            name: vm.name.clone(),
+            model: vm.card,
+            address: vm.mac,
+            address_policy: policy(vm),
+            weight: vm.weight,
+        };
+        let positions = scenario
+            .access_points
+            .iter()
+            .map(|ap| position(ap.position));
+        let site = Site {
+            name: ACCESS_POINT_VM.to_owned(),
+            positions: positions.collect(),
+            tx_power: TX_POWER,
+        };
+        let daemon = Daemon::start(DaemonConfig {
+            air: air(&scenario.air),
+            scan_cache: Micros((scenario.card.scan_cache * 1e6) as u64),
+            tuning: scenario.card.tuning,
+            run_dir: folder.to_owned(),
+            capture: Some(capture),
+            cards: vec![CardConfig {
+                name: "card".to_owned(),
+                position: position(scenario.card.position),
+                tx_power: TX_POWER,
+                vms: scenario.vms.iter().enumerate().map(card).collect(),
+            }],
+            access_point_vms: scenario
+                .hostapds()
+                .next()
+                .map(|_| site)
+                .into_iter()
+                .collect(),
+            built_ins: built_ins(scenario),
+            uplinks: uplinks(scenario, setup)?,
+        });
+        daemon
+            .map(|daemon| Self(daemon, None))
+            .context("cannot serve the cards")
+    }
+
+    /// Where VM `index` attaches its card.
+    pub fn card(&self, index: usize) -> Result<&Path> {
+        self.0
+            .card_socket(index)
+            .context("the daemon serves no card for a VM")
+    }
+
+    /// Where the access-point VM attaches its radios.
+    pub fn radios(&self) -> Result<&Path> {
+        self.0
+            .hwsim_socket(0)
+            .context("the daemon serves no radios")
+    }
+
+    /// Lets others look at the run, by a socket in `folder`, until what is returned is dropped.
+    pub fn control(&self, scenario: &Scenario, folder: &Path) -> Result<Server> {
+        let handle = Arc::clone(self.0.handle());
+        Server::start(&folder.join(SOCKET), handle, names(scenario))
+    }
+
+    /// Records the ways of all frames from now on.
+    pub fn trace(&mut self, scenario: &Scenario, file: &Path) -> Result<()> {
+        let (names, traces) = (names(scenario), self.0.handle().trace()?);
+        self.1 = Some(TraceFile::start(
+            file,
+            &names.run,
+            &names.vm_names(),
+            traces,
+        )?);
+        Ok(())
+    }
+
+    /// Puts the card, and with it all VMs, elsewhere.
+    pub fn place_card(&self, at: scenario::Position) -> Result<()> {
+        self.0.handle().place(Placed::Card, position(at))
+    }
+
+    /// What has happened to the VMs lately, and then what happens.
+    pub fn notices(&self) -> Result<Receiver<Notice>> {
+        self.0.handle().notices()
+    }
+
+    /// How each of `count` VMs stands, and what the built-in access points see.
+    pub fn look(&self, count: usize) -> Result<(Vec<Lane>, View)> {
+        let status = self.0.status()?;
+        let lanes = (0..count).map(|index| lane(&status, index));
+        Ok((lanes.collect(), view(&status)))
+    }
+
+    /// All counters now, by the names of `scenario`.
+    pub fn counters(&self, scenario: &Scenario) -> Result<Counters> {
+        Ok(counters(self.0.status()?, scenario))
+    }
+
+    /// Ends the daemon; its last counters, by the names of `scenario`, and what was traced.
+    pub fn stop(self, scenario: &Scenario) -> Result<(Counters, Option<Figures>)> {
+        let counters = counters(self.0.stop()?, scenario);
+        let traced = self.1.map(TraceFile::finish).transpose()?;
+        Ok((counters, traced))
+    }
+}
+
+/// The name under which the guest's driver looks for its microcode, and the microcode.
+pub fn firmware(model: Model) -> (String, Vec<u8>) {
+    (
+        format!("lib/firmware/{}", microcode::file_name(model)),
+        microcode::image(model),
+    )
+}
+
+/// The scenario's names of what the daemon knows by number and address.
+fn names(scenario: &Scenario) -> Names {
+    let vms = scenario.vms.iter();
+    let networks = scenario.access_points.iter();
+    Names {
+        run: scenario.name.clone(),
+        vms: vms
+            .map(|vm| (vm.name.clone(), vm.card.to_string(), vm.mac))
+            .collect(),
+        networks: networks.map(|ap| (ap.bssid, ap.ssid.clone())).collect(),
+    }
+}
+
+fn policy(vm: &scenario::Vm) -> AddressPolicy {
+    if vm.change_mac {
+        AddressPolicy::Free
+    } else {
+        AddressPolicy::Fixed
+    }
+}
+
+/// The access points that the daemon runs itself, each with its place in the scenario.
+fn own(scenario: &Scenario) -> impl Iterator<Item = (usize, &AccessPoint, &Uplink)> {
+    let numbered = scenario.access_points.iter().enumerate();
+    numbered.filter_map(|(index, ap)| match &ap.kind {
+        ApKind::Hostapd => None,
+        ApKind::BuiltIn(uplink) => Some((index, ap, uplink)),
+    })
+}
+
+fn built_ins(scenario: &Scenario) -> Vec<BuiltIn> {
+    let own = own(scenario);
+    own.map(|(index, ap, uplink)| built_in(scenario, index, ap, uplink))
+        .collect()
+}
+
+/// What is behind them, by their number among themselves.
+fn uplinks(scenario: &Scenario, setup: &Setup) -> Result<Vec<(usize, uplink::Uplink)>> {
+    let mut uplinks = Vec::new();
+    for (number, (index, ap, uplink)) in own(scenario).enumerate() {
+        let behind = match uplink {
+            Uplink::Isolated => continue,
+            Uplink::Tap(name) => uplink::Uplink::Tap {
+                name: name.clone(),
+                address: ap.subnet.address,
+                prefix: ap.subnet.prefix,
+            },
+            Uplink::User => uplink::Uplink::User(UserNetwork {
+                program: setup.passt()?,
+                hardware: ap.bssid,
+                gateway: ap.subnet.address,
+                prefix: ap.subnet.prefix,
+                name_server: name_server(ap),
+                stations: scenario.leases(index).into_iter().collect(),
+            }),
+        };
+        uplinks.push((number, behind));
+    }
+    Ok(uplinks)
+}
+
+/// An address that no VM gets: passt hands what is sent there to the host's own name server.
+fn name_server(ap: &AccessPoint) -> Ipv4Addr {
+    let [a, b, c, own] = ap.subnet.address.octets();
+    Ipv4Addr::new(a, b, c, if own == 3 { 4 } else { 3 })
+}
+
+fn built_in(scenario: &Scenario, index: usize, ap: &AccessPoint, uplink: &Uplink) -> BuiltIn {
+    let number = index as u64;
+    let mut bss = Config::new(ap.bssid, &ap.ssid, ap.channel);
+    bss.seed = scenario.air.seed.wrapping_add(number);
+    bss.first_beacon = Micros(BEACONS_APART * number);
+    bss.group_rekey = ap
+        .group_rekey
+        .map(|seconds| Micros::from_millis(seconds * 1_000));
+    if let Some(passphrase) = &ap.passphrase {
+        bss = bss.wpa2(passphrase);
+    }
+    BuiltIn {
+        name: ap.name.clone(),
+        bss,
+        network: Network {
+            hardware: ap.bssid,
+            address: ap.subnet.address,
+            prefix: ap.subnet.prefix,
+            known: scenario.leases(index).into_iter().collect(),
+            // The host has the address on its side of a TAP device.
+            answers: !matches!(uplink, Uplink::Tap(_)),
+            name_servers: match uplink {
+                Uplink::User => vec![name_server(ap)],
+                Uplink::Isolated | Uplink::Tap(_) => Vec::new(),
+            },
+        },
+        has_uplink: *uplink != Uplink::Isolated,
+        position: position(ap.position),
+        tx_power: TX_POWER,
+    }
+}
+
+/// What the built-in access points see, as the access-point VM would tell it.
+fn view(status: &DaemonStatus) -> View {
+    let mut view = View::default();
+    for ap in &status.radio.built_ins {
+        let named = |station: &MacAddr| (ap.name.clone(), station.to_string());
+        view.stations.extend(ap.joined.iter().map(named));
+        view.wrong_keys.extend(ap.wrong_keys.iter().map(named));
+    }
+    view
+}
+
+fn air(air: &scenario::Air) -> AirConfig {
+    let default = AirConfig::default();
+    let loss = |exponent| PathLoss::LogDistance {
+        exponent: exponent as f32,
+    };
+    AirConfig {
+        seed: air.seed,
+        path_loss: air.path_loss_exponent.map_or(default.path_loss, loss),
+        ..default
+    }
+}
+
+fn position(scenario::Position([x, y, z]): scenario::Position) -> Position {
+    Position {
+        x: x as f32,
+        y: y as f32,
+        z: z as f32,
+    }
+}
+
+fn lane(status: &DaemonStatus, index: usize) -> Lane {
+    let Some(vmac) = status.radio.vmacs.get(&index) else {
+        return Lane::default();
+    };
+    let count = |name| vmac.counters.get(name).copied();
+    Lane {
+        exists: true,
+        associated: vmac.associated,
+        bssid: vmac.bssid.map(|bssid| bssid.to_string()),
+        bytes: count("sent_bytes").zip(count("received_bytes")),
+        keys: count("keys_set").unwrap_or_default(),
+    }
+}
+
+fn counters(status: DaemonStatus, scenario: &Scenario) -> Counters {
+    let name = |index: usize| scenario.vms.get(index).map(|vm| vm.name.clone());
+    let cards = status.cards.into_iter().enumerate();
+    let channels = by_channel(&status.radio);
+    let vmacs = status.radio.vmacs.into_iter();
+    Counters {
+        channels,
+        radio: status.radio.counters,
+        cards: cards
+            .filter_map(|(index, counts)| Some((name(index)?, counts)))
+            .collect(),
+        vmacs: vmacs
+            .filter_map(|(index, vmac)| Some((name(index)?, vmac.counters)))
+            .collect(),
+    }
+}

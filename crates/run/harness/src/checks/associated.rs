@@ -1,0 +1,102 @@
+//! Each VM is in its own BSS, under its own MAC address, with its own key: as the guest says, as the
+//! access point says, and as the NIC says.
+
+use super::Findings;
+use super::peers::{self, Answers};
+use super::secrets::Secrets;
+use crate::session::Session;
+use crate::stop::Stop;
+use airlane_scenario::Check;
+
+/// Looks at what is known, and asks both ends of each association.
+pub fn check(
+    session: &mut Session,
+    findings: &mut Findings,
+    checks: &[&Check],
+) -> Result<(), Stop> {
+    let mut secrets = Secrets::default();
+    for (check, answers) in checks.iter().zip(peers::ask(session, checks)?) {
+        let mut wrong = contradictions(session, check.vm);
+        wrong.extend(peers::contradictions(session, check.vm, &answers));
+        wrong.extend(secrets.contradiction(session, check.vm, &answers));
+        if let Some(measured) = findings.measured(check.vm) {
+            measured.note_security(&answers);
+        }
+        let detail = match wrong.is_empty() {
+            true => summary(session, check.vm, &answers),
+            false => wrong.join("; "),
+        };
+        findings.add_for(session, check, wrong.is_empty(), detail);
+    }
+    Ok(())
+}
+
+/// Everything that is not as the scenario says.
+pub fn contradictions(session: &Session, number: usize) -> Vec<String> {
+    let scenario = session.scenario;
+    let vm = scenario.vms.get(number);
+    let (Some(vm), Some(member)) = (vm, session.members.get(number)) else {
+        return vec!["no such VM".to_owned()];
+    };
+    let bssid = member.view.bssid.as_deref();
+    let Some(network) = scenario.access_point_of(vm, bssid) else {
+        return vec!["no such network".to_owned()];
+    };
+    let (mac, bssid, view) = (vm.mac.to_string(), network.bssid.to_string(), &member.view);
+    let mut facts = Facts::default();
+    if !vm.external {
+        facts.expect("its MAC address", view.mac.as_deref(), &mac);
+        facts.expect("its SSID", view.ssid.as_deref(), &network.ssid);
+        let key_mgmt = network.security.key_mgmt();
+        facts.expect("its key management", view.key_mgmt.as_deref(), key_mgmt);
+    }
+    facts.expect("its BSSID", view.bssid.as_deref(), &bssid);
+    let seen = session
+        .lanes
+        .get(number)
+        .and_then(|lane| lane.bssid.as_deref());
+    facts.expect("the BSSID that the NIC holds for it", seen, &bssid);
+    let mut wrong = facts.0;
+    wrong.extend(access_point_view(session, &network.name, &mac));
+    wrong
+}
+
+/// The access point holds a key for this address, and no other access point does.
+fn access_point_view(session: &Session, network: &str, mac: &str) -> Option<String> {
+    let at: Vec<&str> = session.hosts_of(mac).collect();
+    (at != [network]).then(|| format!("{mac} has joined [{}], not [{network}]", at.join(", ")))
+}
+
+fn summary(session: &Session, number: usize, answers: &Answers) -> String {
+    let view = session.members.get(number).map(|member| &member.view);
+    let text = |value: Option<&String>| value.cloned().unwrap_or_else(|| "?".to_owned());
+    let vm = session.scenario.vms.get(number);
+    let mac = vm.map_or_else(String::new, |vm| vm.mac.to_string());
+    let bssid = text(view.and_then(|view| view.bssid.as_ref()));
+    let mut text = format!("{mac} at {bssid}");
+    if let Some(key_mgmt) = view.and_then(|view| view.key_mgmt.as_ref()) {
+        text += &format!(" with {key_mgmt}");
+    }
+    if let Some(eap) = answers.eap() {
+        text += &format!(" ({} as {})", eap.method, eap.identity);
+    }
+    if answers.pmf() {
+        text += " and protected management frames";
+    }
+    text
+}
+
+/// Gathers what is otherwise than expected.
+#[derive(Default)]
+struct Facts(Vec<String>);
+
+impl Facts {
+    fn expect(&mut self, what: &str, seen: Option<&str>, expected: &str) {
+        if seen != Some(expected) {
+            self.0.push(format!(
+                "{what} is {}, not {expected}",
+                seen.unwrap_or("unknown")
+            ));
+        }
+    }
+}

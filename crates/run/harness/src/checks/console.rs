@@ -1,0 +1,65 @@
+//! The check that every run makes: no console log holds a line of a kernel or driver fault.
+
+use super::Findings;
+use crate::session::Session;
+use airlane_guests::console::{Fault, faults, read};
+use std::path::Path;
+
+/// The check's name in the report.
+const NAME: &str = "console";
+
+/// Reads the logs of all guests that were started. `complete` says that the run came to its end: a
+/// guest that was stopped while it booted may have said nothing yet.
+pub fn check(session: &mut Session, findings: &mut Findings, complete: bool) {
+    let logs: Vec<(String, Vec<_>)> = session
+        .members
+        .iter()
+        .map(|member| (member.name.clone(), member.consoles.clone()))
+        .collect();
+    for (vm, consoles) in logs
+        .into_iter()
+        .filter(|(_, consoles)| !consoles.is_empty())
+    {
+        let bad: Vec<String> = consoles
+            .iter()
+            .flat_map(|path| bad_lines(path, complete))
+            .collect();
+        let detail = match bad.first() {
+            None => "no driver or kernel fault".to_owned(),
+            Some(first) => format!("{} bad lines, the first: {first}", bad.len()),
+        };
+        findings.add(session, NAME, &vm, bad.is_empty(), detail);
+    }
+}
+
+/// The faults in one log. Where `must_speak`, a log without a line shows no healthy guest either.
+fn bad_lines(path: &Path, must_speak: bool) -> Vec<String> {
+    let file = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let log = read(path);
+    if must_speak && log.trim().is_empty() {
+        return vec![format!("{file} is empty")];
+    }
+    let named = |fault: Fault| format!("{file}:{}: {}", fault.line, fault.text);
+    faults(&log).into_iter().map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_bad_when_it_holds_a_fault_or_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("it.log");
+        assert_eq!(bad_lines(&path, true), ["it.log is empty"]);
+        assert_eq!(bad_lines(&path, false), [""; 0]);
+        std::fs::write(&path, "fine\nBUG: not fine\n").unwrap();
+        assert_eq!(bad_lines(&path, true), ["it.log:2: BUG: not fine"]);
+        std::fs::write(&path, "fine\n").unwrap();
+        assert_eq!(bad_lines(&path, true), [""; 0]);
+    }
+}

@@ -1,0 +1,226 @@
+//! What both ends of an association say of its security: `wpa_cli` in the VM, `hostapd_cli` at its
+//! access point. Whatever the two or the scenario contradict is a finding.
+
+use crate::jobs::Job;
+use crate::report;
+use crate::session::Session;
+use crate::stop::Stop;
+use airlane_dot11::MacAddr;
+use airlane_scenario::{ApKind, Check};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Between the two answers that one command prints.
+const NEXT: &str = "--";
+
+/// What one end says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// `key=value` lines.
+    words: BTreeMap<String, String>,
+    /// The name of the common secret behind the keys (PMKID) by the other end's address.
+    pmkids: BTreeMap<String, String>,
+}
+
+/// What both ends say.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// `wpa_cli status` and `wpa_cli pmksa`.
+    pub vm: Answer,
+    /// `hostapd_cli sta` and `hostapd_cli pmksa`.
+    pub access_point: Answer,
+}
+
+impl Answer {
+    /// Reads what one of the commands below printed; a line of another shape says nothing.
+    fn parse(output: &str) -> Self {
+        let (words, pmkids) = output.split_once(NEXT).unwrap_or((output, ""));
+        let pair = |line: &str| {
+            let (key, value) = line.split_once('=')?;
+            Some((key.to_owned(), value.trim().to_owned()))
+        };
+        Self {
+            words: words.lines().filter_map(pair).collect(),
+            pmkids: pmkids.lines().filter_map(pmkid).collect(),
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.words.get(key).map(String::as_str)
+    }
+}
+
+/// A row of a list of PMKSAs: number, address, PMKID and more.
+fn pmkid(line: &str) -> Option<(String, String)> {
+    let mut columns = line.split_ascii_whitespace();
+    let _number: u32 = columns.next()?.parse().ok()?;
+    Some((columns.next()?.to_owned(), columns.next()?.to_owned()))
+}
+
+impl Answers {
+    /// True when management frames are protected, as both say.
+    pub fn pmf(&self) -> bool {
+        let flags = self.access_point.get("flags").unwrap_or_default();
+        let vm = self.vm.get("pmf").is_some_and(|pmf| pmf != "0");
+        vm && flags.contains("[MFP]")
+    }
+
+    /// Who the VM is to the access point's EAP server, and how it has proved it.
+    pub fn eap(&self) -> Option<report::Eap> {
+        let selected = self.vm.get("selectedMethod")?;
+        let method = selected.split_once("EAP-")?.1.trim_end_matches(')');
+        Some(report::Eap {
+            method: method.to_owned(),
+            identity: self.identity()?.to_owned(),
+        })
+    }
+
+    fn identity(&self) -> Option<&str> {
+        self.access_point.get("dot1xAuthSessionUserName")
+    }
+
+    /// The secret that both ends name for `vm` at `bssid`; none when they differ or have none.
+    pub fn common_secret(&self, vm: &str, bssid: &str) -> Option<&str> {
+        let of_vm = self.vm.pmkids.get(bssid)?;
+        let of_access_point = self.access_point.pmkids.get(vm)?;
+        (of_vm == of_access_point).then_some(of_vm.as_str())
+    }
+}
+
+/// Asks both ends of each check's VM, all at the same time.
+pub fn ask(session: &mut Session, checks: &[&Check]) -> Result<Vec<Answers>, Stop> {
+    let mut jobs = Vec::new();
+    for check in checks {
+        jobs.push((
+            ask_vm(session, check.vm)?,
+            ask_access_point(session, check.vm)?,
+        ));
+    }
+    let answers = jobs.into_iter().map(|(vm, access_point)| {
+        Ok(Answers {
+            vm: answer(session, vm)?,
+            access_point: answer(session, access_point)?,
+        })
+    });
+    answers.collect()
+}
+
+/// A VM that is not ours is not asked.
+fn ask_vm(session: &mut Session, number: usize) -> Result<Option<Job>, Stop> {
+    let vm = session.scenario.vms.get(number);
+    if vm.is_none_or(|vm| vm.external) {
+        return Ok(None);
+    }
+    let command = format!("wpa_cli -i wlan0 status; echo {NEXT}; wpa_cli -i wlan0 pmksa");
+    session.exec(number, &command).map(Some)
+}
+
+fn ask_access_point(session: &mut Session, number: usize) -> Result<Option<Job>, Stop> {
+    let (Some(cli), Some(mac)) = (hostapd_cli(session, number), mac(session, number)) else {
+        return Ok(None);
+    };
+    let command = format!("{cli} sta {mac}; echo {NEXT}; {cli} pmksa");
+    session.exec(session.access_points(), &command).map(Some)
+}
+
+/// The words with which the access point of a VM is spoken to. A built-in one has told already what
+/// there is to tell.
+pub fn hostapd_cli(session: &Session, number: usize) -> Option<String> {
+    let scenario = session.scenario;
+    let bssid = session.members.get(number)?.view.bssid.as_deref();
+    let own = scenario.access_point_of(scenario.vms.get(number)?, bssid)?;
+    if own.kind != ApKind::Hostapd {
+        return None;
+    }
+    let mut all = scenario.access_points.iter();
+    let index = all.position(|ap| ap.bssid == own.bssid)?;
+    Some(format!("hostapd_cli -i wlan{index}"))
+}
+
+/// A VM's address.
+pub fn mac(session: &Session, number: usize) -> Option<MacAddr> {
+    session.scenario.vms.get(number).map(|vm| vm.mac)
+}
+
+fn answer(session: &mut Session, job: Option<Job>) -> Result<Answer, Stop> {
+    let Some(job) = job else {
+        return Ok(Answer::default());
+    };
+    let results = session.finish(&[job], PATIENCE)?;
+    let output = results.into_iter().flatten().map(|result| result.output);
+    let text = output.collect::<String>();
+    Ok(Answer::parse(&text))
+}
+
+/// Everything in which the two ends and the scenario differ.
+pub fn contradictions(session: &Session, number: usize, answers: &Answers) -> Vec<String> {
+    let scenario = session.scenario;
+    let vm = scenario.vms.get(number);
+    let (Some(vm), Some(network)) = (vm, vm.and_then(|vm| scenario.network_of(vm))) else {
+        return Vec::new();
+    };
+    let mut wrong = Vec::new();
+    if network.security.protects_management() && !answers.pmf() {
+        wrong.push("its management frames are not protected".to_owned());
+    }
+    if let Some(eap) = &vm.eap
+        && answers.identity() != Some(eap.identity.as_str())
+    {
+        let seen = answers.identity().unwrap_or("nobody");
+        let own = &eap.identity;
+        wrong.push(format!("to the access point it is {seen}, not {own}"));
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VM: &str = "bssid=02:00:00:00:01:01\nkey_mgmt=SAE\npmf=2\n\
+        selectedMethod=13 (EAP-TLS)\n--\n\
+        Index / AA / PMKID / expiration (in seconds) / opportunistic\n\
+        1 02:00:00:00:01:01 0123456789abcdef 43195 0\n";
+    const ACCESS_POINT: &str = "02:00:00:00:00:01\nflags=[AUTH][ASSOC][AUTHORIZED][MFP]\n\
+        dot1xAuthSessionUserName=it\n--\n\
+        Index / SPA / PMKID / expiration (in seconds) / opportunistic\n\
+        1 02:00:00:00:00:01 0123456789abcdef 43195 0\n\
+        2 02:00:00:00:00:02 fedcba9876543210 43195 0\n";
+
+    fn answers(vm: &str, access_point: &str) -> Answers {
+        Answers {
+            vm: Answer::parse(vm),
+            access_point: Answer::parse(access_point),
+        }
+    }
+
+    #[test]
+    fn management_is_protected_when_both_ends_say_so() {
+        assert!(answers(VM, ACCESS_POINT).pmf());
+        assert!(!answers(&VM.replace("pmf=2", "pmf=0"), ACCESS_POINT).pmf());
+        assert!(!answers(VM, &ACCESS_POINT.replace("[MFP]", "")).pmf());
+        assert!(!answers("", "").pmf());
+    }
+
+    #[test]
+    fn an_identity_is_what_the_access_point_says() {
+        let eap = answers(VM, ACCESS_POINT).eap().unwrap();
+        assert_eq!((eap.method.as_str(), eap.identity.as_str()), ("TLS", "it"));
+        assert_eq!(answers(VM, "").eap(), None);
+        assert_eq!(answers("selectedMethod=0\n", ACCESS_POINT).eap(), None);
+    }
+
+    #[test]
+    fn a_secret_is_common_when_both_ends_name_the_same() {
+        let bssid = "02:00:00:00:01:01";
+        let all = answers(VM, ACCESS_POINT);
+        assert_eq!(
+            all.common_secret("02:00:00:00:00:01", bssid),
+            Some("0123456789abcdef")
+        );
+        assert_eq!(all.common_secret("02:00:00:00:00:02", bssid), None);
+        assert_eq!(all.common_secret("02:00:00:00:00:03", bssid), None);
+    }
+}

@@ -1,0 +1,30 @@
+//! A run of a scenario: daemon and guests are brought up, the checks are made, all is taken down, and the report is written.
+//! While it goes on it answers at its control socket ([`control`]). What people type, and how they see a run from
+//! outside, is the program's.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "time-outs of real processes need the real clock"
+)]
+
+mod cards;
+mod checks;
+pub mod control;
+mod folder;
+mod jobs;
+mod member;
+mod message;
+mod progress;
+pub mod report;
+mod rows;
+mod run;
+mod session;
+mod stop;
+mod table;
+mod up;
+
+pub use folder::{PRIVATE_PREFIX, Private};
+pub use progress::Stream;
+pub use run::{Ended, Options, default_output, kernels, run};
+pub use stop::Stop;
+pub use table::paint;

@@ -1,0 +1,235 @@
+//! One guest of a run: its process, the line to its agent, and what is known of it.
+
+use super::folder::{Output, Private};
+use super::message::{Message, Sender};
+use super::stop::Stop;
+use airlane_guests::agent::Agent;
+use airlane_guests::console;
+use airlane_guests::monitor::Monitor;
+use airlane_guests::overlay::{File, write_initramfs};
+use airlane_guests::process::Process;
+use airlane_guests::qemu::{self, Device, Machine};
+use airlane_guests::setup::{Kernel, Setup, Uml};
+use airlane_guests::state::View;
+use airlane_guests::uml;
+use anyhow::Result;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Instant;
+
+/// How many of a console's last lines are shown.
+const TAIL: usize = 15;
+
+/// What is needed to start a guest, again and again.
+pub struct Recipe {
+    /// MiB.
+    pub memory: u64,
+    /// What it boots, in what.
+    pub boots: Boots,
+    /// Its own files.
+    pub files: Vec<File>,
+    /// What it is attached to.
+    pub device: Device,
+}
+
+/// A kernel, and what runs it.
+pub enum Boots {
+    /// A distribution's kernel in QEMU.
+    Qemu(Kernel),
+    /// A kernel that is a process.
+    Uml(Uml),
+}
+
+impl Boots {
+    fn image(&self) -> &Path {
+        match self {
+            Self::Qemu(kernel) => &kernel.image,
+            Self::Uml(kernel) => &kernel.image,
+        }
+    }
+
+    fn modules(&self) -> &Path {
+        match self {
+            Self::Qemu(kernel) => &kernel.modules,
+            Self::Uml(kernel) => &kernel.modules,
+        }
+    }
+}
+
+/// A guest.
+pub struct Member {
+    /// How it is started; none for an external VM.
+    pub recipe: Option<Recipe>,
+    /// Its name.
+    pub name: String,
+    /// What is known of it.
+    pub view: View,
+    /// How many guests stood in this place before.
+    pub generation: u32,
+    /// When it was started.
+    pub started: Instant,
+    /// When its agent first spoke.
+    pub booted: Option<Instant>,
+    /// All console logs, the latest last.
+    pub consoles: Vec<PathBuf>,
+    running: Option<(Process, Agent)>,
+    /// Where the present QEMU listens for orders.
+    orders: PathBuf,
+    monitor: Option<Monitor>,
+}
+
+impl Member {
+    /// A guest that is not started yet.
+    pub fn new(name: &str, recipe: Option<Recipe>) -> Self {
+        Self {
+            recipe,
+            name: name.to_owned(),
+            view: View::default(),
+            generation: 0,
+            started: Instant::now(),
+            booted: None,
+            consoles: Vec::new(),
+            running: None,
+            orders: PathBuf::new(),
+            monitor: None,
+        }
+    }
+
+    /// Starts it; what its agent says comes out of `sender` under its number.
+    pub fn start(
+        &mut self,
+        number: usize,
+        setup: &Setup,
+        private: &Private,
+        output: &Output,
+        sender: &Sender,
+    ) -> Result<()> {
+        let Some(recipe) = &self.recipe else {
+            return Ok(());
+        };
+        let (generation, sender) = (self.generation, sender.clone());
+        let unique = |ending: &str| private.file(&format!("vm{number}-{generation}.{ending}"));
+        let (initramfs, socket, orders) = (unique("cpio"), unique("agent"), unique("qmp"));
+        write_initramfs(
+            &initramfs,
+            &[&setup.images.base, recipe.boots.modules()],
+            &recipe.files,
+        )?;
+        let console = output.console(&self.name, generation);
+        let _ = std::fs::remove_file(&console);
+        let machine = Machine {
+            name: &self.name,
+            memory: recipe.memory,
+            kernel: recipe.boots.image(),
+            initramfs: &initramfs,
+            console: &console,
+            agent: &socket,
+            monitor: &orders,
+            device: &recipe.device,
+        };
+        let agent = Agent::listen(&socket, move |heard| {
+            // Nobody listens any more once the run has ended.
+            let _ = sender.send(Message::Heard {
+                guest: number,
+                generation,
+                heard,
+            });
+        })?;
+        let process = match recipe.boots {
+            Boots::Qemu(_) => Process::spawn(&qemu::command(setup, &machine), unique("qemu"))?,
+            Boots::Uml(_) => {
+                let line = Stdio::from(OwnedFd::from(UnixStream::connect(&socket)?));
+                let words = uml::command(&machine, private.path());
+                Process::spawn_reading(&words, line, console.clone())?
+            }
+        };
+        self.running = Some((process, agent));
+        self.orders = orders;
+        self.consoles.push(console);
+        self.restarts();
+        Ok(())
+    }
+
+    /// The line to its agent.
+    pub fn agent(&mut self) -> Option<&mut Agent> {
+        self.running.as_mut().map(|(_, agent)| agent)
+    }
+
+    /// The monitor of its QEMU, connected at the first need.
+    pub fn monitor(&mut self) -> Result<&mut Monitor> {
+        let connected = match self.monitor.take() {
+            Some(monitor) => monitor,
+            None => Monitor::connect(&self.orders)?,
+        };
+        Ok(self.monitor.insert(connected))
+    }
+
+    /// Its machine starts anew: what is known of the old one holds no more.
+    pub fn restarts(&mut self) {
+        self.view = View::booting();
+        self.started = Instant::now();
+        self.booted = None;
+    }
+
+    /// Ends it as a crash would; the next one in its place is another generation.
+    pub fn kill(&mut self) {
+        if let Some((mut process, _)) = self.running.take() {
+            process.kill();
+        }
+        self.monitor = None;
+        self.view.stopped();
+        self.generation += 1;
+    }
+
+    /// Asks it to end, without waiting.
+    pub fn ask_to_end(&mut self) {
+        if let Some((process, _)) = &mut self.running {
+            process.ask_to_end();
+        }
+    }
+
+    /// Waits for its end.
+    pub fn finish(&mut self) {
+        if let Some((mut process, _)) = self.running.take() {
+            process.finish();
+        }
+    }
+
+    /// An error when its process has ended though nobody asked it to.
+    pub fn still_runs(&mut self) -> Result<(), Stop> {
+        let Some((process, _)) = &mut self.running else {
+            return Ok(());
+        };
+        let Some(status) = process.ended() else {
+            return Ok(());
+        };
+        let said = console::read(process.messages());
+        let said = console::tail(&said, 5).join("\n  it said: ");
+        let said = if said.is_empty() {
+            said
+        } else {
+            format!("\n  it said: {said}")
+        };
+        Err(self.trouble(&format!("has stopped ({status}){said}")))
+    }
+
+    /// This guest's trouble, with the last lines of its console.
+    pub fn trouble(&self, what: &str) -> Stop {
+        let log = self.consoles.last().map(|path| console::read(path));
+        let tail = |log: String| {
+            let lines = console::tail(&log, TAIL).into_iter();
+            lines.map(printable).collect()
+        };
+        Stop::Guest {
+            message: format!("the VM `{}` {what}", self.name),
+            console: log.map(tail),
+        }
+    }
+}
+
+/// A guest's text must not move the cursor of the user's terminal.
+fn printable(line: &str) -> String {
+    line.chars().filter(|c| !c.is_control()).collect()
+}

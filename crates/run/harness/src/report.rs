@@ -1,0 +1,196 @@
+//! `report.json`: what a run has found. Its schema stands in `docs/report.schema.json`.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The whole report.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    /// The scenario's name.
+    pub scenario: String,
+    /// True when the run came to its end and every check passed.
+    pub passed: bool,
+    /// Why the run ended before its last check.
+    pub error: Option<String>,
+    /// From the start of the first VM to the end of the last check.
+    pub seconds: f64,
+    /// One entry for each VM of the scenario.
+    pub vms: Vec<Vm>,
+    /// One entry for each check and VM.
+    pub checks: Vec<Check>,
+    /// What was counted behind the cards.
+    pub counters: Counters,
+}
+
+/// One VM.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Vm {
+    /// Its name in the scenario.
+    pub name: String,
+    /// The driver that its kernel has bound to the card.
+    pub driver: Option<String>,
+    /// Its `uname -r`.
+    pub kernel: Option<String>,
+    /// Its card's address, as the guest sees it.
+    pub mac: Option<String>,
+    /// The network that it is in.
+    pub ssid: Option<String>,
+    /// Its access point.
+    pub bssid: Option<String>,
+    /// How its key came about.
+    pub key_mgmt: Option<String>,
+    /// Whether its management frames are protected, as both ends say.
+    pub pmf: Option<bool>,
+    /// Who it is to its access point, in a network that asks.
+    pub eap: Option<Eap>,
+    /// How strongly it hears its access point after the last check, in dBm, as its driver says.
+    pub signal_dbm: Option<i64>,
+    /// Echo requests to its gateway.
+    pub ping: Option<Ping>,
+    /// Both ways, in Mb/s.
+    pub tcp_mbps: Option<Both>,
+    /// Both ways, in Mb/s.
+    pub udp_mbps: Option<Both>,
+}
+
+/// An identity, as the access point's EAP server has found it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Eap {
+    /// `TLS` or `PEAP`.
+    pub method: String,
+    /// The name.
+    pub identity: String,
+}
+
+/// Echo requests, and replies to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Ping {
+    /// Requests.
+    pub sent: u64,
+    /// Replies.
+    pub received: u64,
+}
+
+/// A rate each way, as the receiver has measured it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Both {
+    /// From the VM.
+    pub tx: f64,
+    /// To the VM.
+    pub rx: f64,
+}
+
+/// One check of one VM.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// The check.
+    pub name: String,
+    /// The VM.
+    pub vm: String,
+    /// Its outcome.
+    pub passed: bool,
+    /// What was seen.
+    pub detail: String,
+}
+
+/// Counters by name.
+pub type Counts = BTreeMap<String, u64>;
+
+/// Counters of the whole run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Counters {
+    /// Of the medium, the host driver and the NIC.
+    pub radio: Counts,
+    /// Of each VM's card, by VM.
+    pub cards: BTreeMap<String, Counts>,
+    /// Of each VM's virtual MAC, by VM.
+    pub vmacs: BTreeMap<String, Counts>,
+    /// Of each channel on which VMs have networks, by channel.
+    pub channels: BTreeMap<String, Counts>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn schema() -> jsonschema::Validator {
+        let text = include_str!("../../../../docs/report.schema.json");
+        jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
+    }
+
+    fn sample() -> Value {
+        let vm = Vm {
+            name: "it".to_owned(),
+            driver: Some("iwlwifi".to_owned()),
+            ping: Some(Ping {
+                sent: 10,
+                received: 10,
+            }),
+            pmf: Some(false),
+            eap: Some(Eap {
+                method: "TLS".to_owned(),
+                identity: "it".to_owned(),
+            }),
+            signal_dbm: Some(-52),
+            tcp_mbps: Some(Both { tx: 10.5, rx: 11.0 }),
+            ..Vm::default()
+        };
+        let check = Check {
+            name: "ping".to_owned(),
+            vm: "it".to_owned(),
+            passed: true,
+            detail: "10 of 10".to_owned(),
+        };
+        let mut counters = Counters::default();
+        counters
+            .cards
+            .entry("it".to_owned())
+            .or_default()
+            .insert("interrupts".to_owned(), 5);
+        let report = Report {
+            scenario: "two-networks".to_owned(),
+            passed: true,
+            vms: vec![
+                vm,
+                Vm {
+                    name: "user".to_owned(),
+                    ..Vm::default()
+                },
+            ],
+            checks: vec![check],
+            counters,
+            ..Report::default()
+        };
+        serde_json::to_value(report).unwrap()
+    }
+
+    #[test]
+    fn a_report_is_as_its_schema_says() {
+        let sample = sample();
+        let errors: Vec<String> = schema()
+            .iter_errors(&sample)
+            .map(|error| error.to_string())
+            .collect();
+        assert_eq!(errors, [""; 0]);
+    }
+
+    #[test]
+    fn the_schema_refuses_what_is_no_report() {
+        let broken: [fn(&mut Value); 8] = [
+            |report| drop(report.as_object_mut().unwrap().remove("passed")),
+            |report| report["passed"] = json!("yes"),
+            |report| report["vms"][0]["ping"] = json!({"sent": 10}),
+            |report| report["vms"][0]["pmf"] = json!("yes"),
+            |report| report["vms"][0]["eap"]["identity"] = Value::Null,
+            |report| report["vms"][0]["tcp_mbps"]["tx"] = json!("fast"),
+            |report| report["checks"][0]["passed"] = Value::Null,
+            |report| report["counters"]["cards"]["it"]["interrupts"] = json!(-1),
+        ];
+        for (index, breaks) in broken.into_iter().enumerate() {
+            let mut report = sample();
+            breaks(&mut report);
+            assert!(!schema().is_valid(&report), "case {index}");
+        }
+    }
+}
