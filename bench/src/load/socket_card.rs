@@ -15,7 +15,7 @@ use std::time::Duration;
 use airlane_dma::{Backing, Memory};
 use airlane_iwl::driver::{Card, MEMORY};
 use airlane_transport::EventFd;
-use airlane_transport::vfio::protocol::{HEADER, command};
+use airlane_transport::vfio_user::protocol::{HEADER, command};
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};

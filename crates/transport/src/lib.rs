@@ -14,8 +14,8 @@ mod seals;
 mod socket;
 mod tap;
 mod tsc;
-pub mod vfio;
-mod vhost;
+pub mod vfio_user;
+mod vhost_user;
 mod wake;
 
 pub use hwsim::{
@@ -26,7 +26,7 @@ pub use pcidev::{PciDevError, PciDevServer};
 pub use socket::SocketError;
 pub use tap::{Tap, TapError};
 pub use tsc::time_stamp_counter;
-pub use vfio::{
+pub use vfio_user::{
     Counters, Ended, Interest, Malformed, PciDevice, Ready, Turn, VfioUserError, VfioUserServer,
 };
 pub use vmm_sys_util::eventfd::EventFd;

@@ -16,7 +16,9 @@ use super::error::CodecError;
 use super::netlink::message_length;
 use super::waiting::Waiting;
 use super::{FromHwsim, HwsimCounters, HwsimFrame, ToHwsim};
-use crate::vhost::{self, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify};
+use crate::vhost_user::{
+    self as vhost, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify,
+};
 
 /// Queue of what the guest transmits; the other one is of what it receives.
 const TX: usize = 0;

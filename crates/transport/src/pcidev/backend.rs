@@ -13,7 +13,9 @@ use airlane_dma::Backing;
 
 use super::message::{Access, Command, HEADER, MAX_DATA, interrupt};
 use super::{message::Space, msi};
-use crate::vhost::{self, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify};
+use crate::vhost_user::{
+    self as vhost, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify,
+};
 use crate::{Counters, PciDevice};
 
 /// The device.

@@ -21,11 +21,11 @@ use std::sync::Arc;
 
 use vmm_sys_util::eventfd::EventFd;
 
-use crate::vhost::{self, Device, Server};
+use crate::vhost_user::{self as vhost, Device, Server};
 use crate::{Counters, Ended, PciDevice};
 use backend::Backend;
 
-pub use crate::vhost::ServeError as PciDevError;
+pub use crate::vhost_user::ServeError as PciDevError;
 
 /// The virtio device number that guests' kernels are built with.
 pub const DEVICE_ID: u32 = 64;
