@@ -8,7 +8,7 @@ use airlane_dma::Memory;
 use airlane_dot11::Dbm;
 use airlane_lane::ring::{NoWake, ring};
 use airlane_transport::{
-    EventFd, EventWake, FromHwsim, PciDevice, ToHwsim, VfioUserServer, serve_hwsim,
+    EventFd, EventWake, FromHwsim, LaneEnd, PciDevice, ToHwsim, VfioUserServer, serve_hwsim,
 };
 
 type Failure = Box<dyn std::error::Error>;
@@ -90,13 +90,16 @@ impl PciDevice for Face {
             self.memory.size()
         );
     }
-    fn poll(&mut self) {}
-    fn take_msi(&mut self) -> bool {
-        std::mem::take(&mut self.msi)
+    fn take_interrupt(&mut self) -> Option<u16> {
+        std::mem::take(&mut self.msi).then_some(0)
     }
     fn intx_level(&self) -> bool {
         false
     }
+}
+
+impl LaneEnd for Face {
+    fn poll(&mut self) {}
     fn wants_poll_before_sleep(&mut self) -> bool {
         false
     }

@@ -9,8 +9,10 @@
 #![warn(missing_docs)]
 
 pub mod hwsim;
+mod pci;
 pub mod pcidev;
 mod seals;
+mod served;
 mod socket;
 mod tap;
 mod tsc;
@@ -22,12 +24,12 @@ pub use hwsim::{
     FromHwsim, HwsimCounters, HwsimError, HwsimFrame, HwsimServer, ToHwsim, TxInfo, TxRate,
     serve_hwsim,
 };
+pub use pci::{LaneEnd, MappableRegion, PciDevice};
 pub use pcidev::{PciDevError, PciDevServer};
+pub use served::{Counters, Ended};
 pub use socket::SocketError;
 pub use tap::{Tap, TapError};
 pub use tsc::time_stamp_counter;
-pub use vfio_user::{
-    Counters, Ended, Interest, Malformed, PciDevice, Ready, Turn, VfioUserError, VfioUserServer,
-};
+pub use vfio_user::{Interest, Malformed, Ready, Turn, VfioUserError, VfioUserServer};
 pub use vmm_sys_util::eventfd::EventFd;
 pub use wake::{EventWake, borrow};

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use airlane_dma::Memory;
-use airlane_transport::{Counters, Ended, EventFd, PciDevServer, PciDevice};
+use airlane_transport::{Counters, Ended, EventFd, LaneEnd, PciDevServer, PciDevice};
 use front_end::{ENTRIES, Guest, Queue, SIZE, connect};
 
 const CFG_READ: u8 = 1;
@@ -81,20 +81,23 @@ impl PciDevice for Card {
         &mut self.memory
     }
     fn reset(&mut self) {}
+    fn take_interrupt(&mut self) -> Option<u16> {
+        let mut seen = self.seen.lock().unwrap();
+        let due = seen.interrupts > 0;
+        seen.interrupts = seen.interrupts.saturating_sub(1);
+        due.then_some(0)
+    }
+    fn intx_level(&self) -> bool {
+        false
+    }
+}
+
+impl LaneEnd for Card {
     fn poll(&mut self) {
         let mut bytes = [0; 4];
         if self.memory.read(0, &mut bytes).is_ok() {
             self.seen.lock().unwrap().memory = bytes;
         }
-    }
-    fn take_msi(&mut self) -> bool {
-        let mut seen = self.seen.lock().unwrap();
-        let due = seen.interrupts > 0;
-        seen.interrupts = seen.interrupts.saturating_sub(1);
-        due
-    }
-    fn intx_level(&self) -> bool {
-        false
     }
     fn wants_poll_before_sleep(&mut self) -> bool {
         false

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use airlane_transport::{Counters, Ended, EventFd, VfioUserError, VfioUserServer};
-use toy::{Toy, access, event, memfd, message, reply, version, wait_for};
+use toy::{Toy, WINDOW, WINDOW_AT, access, event, memfd, message, reply, version, wait_for};
 use vfio_user::Client;
 
 type Outcome = (Result<Ended, VfioUserError>, Counters, Toy);
@@ -26,6 +26,11 @@ struct Served {
 
 /// Serves `clients` clients one after another on a thread, each with a fresh card.
 fn serve(name: &str, clients: usize) -> Served {
+    serve_cards(name, clients, Toy::new)
+}
+
+/// The same with cards of another make.
+fn serve_cards(name: &str, clients: usize, make: impl Fn() -> Toy + Send + 'static) -> Served {
     let file = format!("airlane-vfio-{}-{name}", std::process::id());
     let path = std::env::temp_dir().join(file);
     let (wake, stop) = (event(), event());
@@ -34,7 +39,7 @@ fn serve(name: &str, clients: usize) -> Served {
     let thread = std::thread::spawn(move || {
         let mut outcomes = Vec::new();
         for _ in 0..clients {
-            let mut toy = Toy::new();
+            let mut toy = make();
             let ended = server.serve(&mut toy, &wake2, &stop2);
             outcomes.push((ended, *server.counters(), toy));
         }
@@ -287,4 +292,117 @@ fn a_client_that_asks_and_never_reads_stops_only_itself() {
         outcome,
         Ok(Ended::Stopped) | Err(VfioUserError::Malformed { .. })
     ));
+}
+
+/// `VFIO_PCI_MSIX_IRQ_INDEX`, and `SET_IRQS` flags: eventfds, or nothing, for the trigger.
+const MSIX: u32 = 2;
+const EVENTFDS: u32 = 4 | 32;
+const NOTHING: u32 = 1 | 32;
+
+#[test]
+fn each_vector_of_a_card_interrupts_by_its_own_eventfd() {
+    let served = serve_cards("vectors", 1, || Toy {
+        vectors: 2,
+        ..Toy::new()
+    });
+    let mut client = Client::new(&served.path).unwrap();
+    assert_eq!(client.get_irq_info(MSIX).unwrap().count, 2);
+    let events = [event(), event()];
+    let fds = [events[0].as_raw_fd(), events[1].as_raw_fd()];
+    client.set_irqs(MSIX, EVENTFDS, 0, 2, &fds).unwrap();
+    let mut raise = |vector: u32| {
+        let word = vector.to_ne_bytes();
+        client.region_write(0, 0x50, &word).unwrap();
+    };
+    raise(1);
+    assert!(wait_for(&events[1]) && events[0].read().is_err());
+    raise(0);
+    assert!(wait_for(&events[0]) && events[1].read().is_err());
+    raise(7);
+    client.set_irqs(MSIX, EVENTFDS, 1, 1, &[]).unwrap();
+    client.region_write(0, 0x50, &1u32.to_ne_bytes()).unwrap();
+    client.set_irqs(MSIX, NOTHING, 0, 0, &[]).unwrap();
+    client.region_write(0, 0x50, &0u32.to_ne_bytes()).unwrap();
+    drop(client);
+    let counters = served.thread.join().unwrap()[0].1;
+    assert_eq!((counters.interrupts, counters.interrupts_lost), (2, 3));
+}
+
+#[test]
+fn what_the_guest_writes_into_a_mapped_region_the_card_finds_in_its_file() {
+    let file = memfd(WINDOW_AT + WINDOW);
+    let card = file.try_clone().unwrap();
+    let served = serve_cards("window", 1, move || Toy {
+        window: Some((
+            card.try_clone().unwrap(),
+            vec![0x1000..0x2000, 0x3000..0x4000],
+        )),
+        ..Toy::new()
+    });
+    let mut client = Client::new(&served.path).unwrap();
+    let region = client.region(2).unwrap();
+    let areas: Vec<_> = region
+        .sparse_areas
+        .iter()
+        .map(|a| (a.offset, a.size))
+        .collect();
+    assert_eq!(areas, [(0x1000, 0x1000), (0x3000, 0x1000)]);
+    assert_eq!((region.size, region.flags), (WINDOW, 1 | 2 | 4 | 8));
+    let mapped = region.file_offset.as_ref().unwrap();
+    assert_eq!(mapped.start(), WINDOW_AT);
+    let at = mapped.start() + 0x3008;
+    mapped.file().write_all_at(b"doorbell", at).unwrap();
+    let mut seen = [0; 8];
+    file.read_exact_at(&mut seen, at).unwrap();
+    assert_eq!(&seen, b"doorbell");
+    client.region_read(2, 0x3008, &mut seen).unwrap();
+    assert_eq!(&seen, b"doorbell", "and by message");
+    assert!(client.region(0).unwrap().file_offset.is_none());
+}
+
+#[test]
+fn a_client_without_room_for_the_areas_is_told_where_they_would_be() {
+    let served = serve_cards("room", 1, || Toy {
+        window: Some((
+            memfd(WINDOW_AT + WINDOW),
+            std::iter::once(0..WINDOW).collect(),
+        )),
+        ..Toy::new()
+    });
+    let mut stream = UnixStream::connect(&served.path).unwrap();
+    let info = |argsz: u32| {
+        let body = [argsz, 0, 2, 0, 0, 0, 0, 0].map(u32::to_ne_bytes).concat();
+        message(1, 5, 0, &body)
+    };
+    stream
+        .write_all(&[version(), info(32), info(63), info(64)].concat())
+        .unwrap();
+    reply(&mut stream);
+    for length in [32, 32, 64] {
+        let (_, _, _, body) = reply(&mut stream);
+        let word = |at: usize| u32::from_ne_bytes(body[at..at + 4].try_into().unwrap());
+        assert_eq!(body.len(), length);
+        assert_eq!((word(0), word(12)), (64, 32), "argsz, cap_offset");
+    }
+}
+
+#[test]
+fn a_region_that_the_client_could_cut_off_is_not_given_away() {
+    let flags = rustix::fs::MemfdFlags::ALLOW_SEALING;
+    let file = std::fs::File::from(rustix::fs::memfd_create("loose", flags).unwrap());
+    let served = serve_cards("loose", 1, move || Toy {
+        window: Some((
+            file.try_clone().unwrap(),
+            std::iter::once(0..WINDOW).collect(),
+        )),
+        ..Toy::new()
+    });
+    let mut stream = UnixStream::connect(&served.path).unwrap();
+    let body = [64u32, 0, 2, 0, 0, 0, 0, 0].map(u32::to_ne_bytes).concat();
+    stream
+        .write_all(&[version(), message(1, 5, 0, &body)].concat())
+        .unwrap();
+    reply(&mut stream);
+    let (_, flags, errno, _) = reply(&mut stream);
+    assert_eq!((flags, errno as i32), (0x21, libc::EPERM));
 }

@@ -9,7 +9,7 @@ use airlane_iwl::{Counters, Device, Identity};
 use airlane_lane::PollCounters;
 use airlane_lane::ring::{Receiver, Sender};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
-use airlane_transport::{Ended, EventFd, PciDevServer, PciDevice, VfioUserServer};
+use airlane_transport::{Ended, EventFd, LaneEnd, PciDevServer, PciDevice, VfioUserServer};
 use airlane_waist::{Command, Event, Request};
 
 use super::Transport;
@@ -240,6 +240,16 @@ impl PciDevice for CardPort {
         self.device.reset();
     }
 
+    fn take_interrupt(&mut self) -> Option<u16> {
+        self.device.take_msi().then_some(0)
+    }
+
+    fn intx_level(&self) -> bool {
+        self.device.intx_level()
+    }
+}
+
+impl LaneEnd for CardPort {
     fn poll(&mut self) {
         while self.take_events() {
             self.device.deliver();
@@ -257,14 +267,6 @@ impl PciDevice for CardPort {
 
     fn counted(&mut self, counters: &airlane_transport::Counters) {
         self.transport = *counters;
-    }
-
-    fn take_msi(&mut self) -> bool {
-        self.device.take_msi()
-    }
-
-    fn intx_level(&self) -> bool {
-        self.device.intx_level()
     }
 
     fn wants_poll_before_sleep(&mut self) -> bool {

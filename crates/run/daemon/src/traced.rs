@@ -9,7 +9,7 @@ use airlane_iwl::driver::{Card, Driver, MEMORY, Station, TxOptions};
 use airlane_iwl::{Identity, Model};
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
 use airlane_lane::{Micros, Polling, VmId};
-use airlane_transport::PciDevice;
+use airlane_transport::{LaneEnd, PciDevice};
 use airlane_waist::{Event, Request};
 use serde_json::Value;
 
@@ -67,7 +67,7 @@ impl Card for Lane {
     }
 
     fn take_interrupt(&mut self) -> bool {
-        self.port.take_msi()
+        self.port.take_interrupt().is_some()
     }
 
     /// One turn of each thread.

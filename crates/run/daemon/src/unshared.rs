@@ -11,7 +11,7 @@ use airlane_engine::{Neighbour, hand_to_neighbours, step_neighbours};
 use airlane_iwl::{Device, Identity};
 use airlane_lane::{Micros, VmId};
 use airlane_nic::{AddressPolicy, Nic};
-use airlane_transport::{Ended, EventFd, PciDevice, VfioUserServer};
+use airlane_transport::{Ended, EventFd, LaneEnd, PciDevice, VfioUserServer};
 
 use super::card_port::{BAR_SIZE, CONFIG_SIZE};
 use super::clock::Clock;
@@ -174,17 +174,19 @@ impl PciDevice for Port {
         self.device.reset();
     }
 
-    fn poll(&mut self) {
-        let now = self.clock.now();
-        while self.turn(now) {}
-    }
-
-    fn take_msi(&mut self) -> bool {
-        self.device.take_msi()
+    fn take_interrupt(&mut self) -> Option<u16> {
+        self.device.take_msi().then_some(0)
     }
 
     fn intx_level(&self) -> bool {
         self.device.intx_level()
+    }
+}
+
+impl LaneEnd for Port {
+    fn poll(&mut self) {
+        let now = self.clock.now();
+        while self.turn(now) {}
     }
 
     fn wants_poll_before_sleep(&mut self) -> bool {

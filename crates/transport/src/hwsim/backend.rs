@@ -16,9 +16,7 @@ use super::error::CodecError;
 use super::netlink::message_length;
 use super::waiting::Waiting;
 use super::{FromHwsim, HwsimCounters, HwsimFrame, ToHwsim};
-use crate::vhost_user::{
-    self as vhost, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify,
-};
+use crate::vhost_user::{self, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify};
 
 /// Queue of what the guest transmits; the other one is of what it receives.
 const TX: usize = 0;
@@ -264,7 +262,7 @@ impl Backend {
     }
 }
 
-impl vhost::Backend for Backend {
+impl vhost_user::Backend for Backend {
     fn idle(&mut self) {
         loop {
             while self.from_radio.pop().is_some() {
@@ -297,7 +295,7 @@ impl vhost::Backend for Backend {
         self.memory = Some(memory);
     }
 
-    fn event(&mut self, event: Event, [tx, rx]: [&Vring; vhost::QUEUES]) {
+    fn event(&mut self, event: Event, [tx, rx]: [&Vring; vhost_user::QUEUES]) {
         if event != Event::Woken {
             self.started();
         }

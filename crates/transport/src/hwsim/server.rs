@@ -9,7 +9,8 @@ use vmm_sys_util::eventfd::EventFd;
 
 use super::backend::Backend;
 use super::{FromHwsim, HwsimCounters, ToHwsim};
-use crate::vhost_user::{Device, Ended, ServeError, Server};
+use crate::served::Ended;
+use crate::vhost_user::{Device, ServeError, Server};
 
 /// A server that cannot be started.
 #[derive(Debug, thiserror::Error)]

@@ -13,10 +13,9 @@ use airlane_dma::Backing;
 
 use super::message::{Access, Command, HEADER, MAX_DATA, interrupt};
 use super::{message::Space, msi};
-use crate::vhost_user::{
-    self as vhost, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify,
-};
-use crate::{Counters, PciDevice};
+use crate::pci::{LaneEnd, PciDevice};
+use crate::served::Counters;
+use crate::vhost_user::{self, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify};
 
 /// The device.
 pub struct Backend<P> {
@@ -33,7 +32,7 @@ pub struct Backend<P> {
     interrupt_waits: bool,
 }
 
-impl<P: PciDevice> Backend<P> {
+impl<P: LaneEnd> Backend<P> {
     /// A device in front of `card`.
     pub fn new(card: P) -> Self {
         Self {
@@ -116,7 +115,12 @@ impl<P: PciDevice> Backend<P> {
         loop {
             self.commands(commands, memory);
             self.card.poll();
-            self.interrupt_waits |= self.card.take_msi();
+            match self.card.take_interrupt() {
+                Some(0) => self.interrupt_waits = true,
+                // The guest has MSI only, which has one vector.
+                Some(_) => self.counters.interrupts_lost += 1,
+                None => {}
+            }
             if self.interrupt_waits {
                 self.interrupt(interrupts, memory);
             }
@@ -152,7 +156,7 @@ impl<P: PciDevice> Backend<P> {
     }
 }
 
-impl<P: PciDevice + Send + 'static> vhost::Backend for Backend<P> {
+impl<P: LaneEnd + Send + 'static> vhost_user::Backend for Backend<P> {
     fn memory(&mut self, memory: Atomic) {
         let target = self.card.memory();
         target.unmap_all();
@@ -173,7 +177,7 @@ impl<P: PciDevice + Send + 'static> vhost::Backend for Backend<P> {
         self.memory = Some(memory);
     }
 
-    fn event(&mut self, _event: Event, [commands, interrupts]: [&Vring; vhost::QUEUES]) {
+    fn event(&mut self, _event: Event, [commands, interrupts]: [&Vring; vhost_user::QUEUES]) {
         let Some(memory) = self.memory.as_ref().map(|memory| memory.memory()) else {
             return self.idle();
         };

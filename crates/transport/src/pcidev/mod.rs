@@ -21,8 +21,9 @@ use std::sync::Arc;
 
 use vmm_sys_util::eventfd::EventFd;
 
-use crate::vhost_user::{self as vhost, Device, Server};
-use crate::{Counters, Ended, PciDevice};
+use crate::pci::LaneEnd;
+use crate::served::{Counters, Ended};
+use crate::vhost_user::{Device, Server};
 use backend::Backend;
 
 pub use crate::vhost_user::ServeError as PciDevError;
@@ -31,11 +32,11 @@ pub use crate::vhost_user::ServeError as PciDevError;
 pub const DEVICE_ID: u32 = 64;
 
 /// A listening server of one card.
-pub struct PciDevServer<P: PciDevice + Send + 'static> {
+pub struct PciDevServer<P: LaneEnd + Send + 'static> {
     server: Server<Backend<P>>,
 }
 
-impl<P: PciDevice + Send + 'static> PciDevServer<P> {
+impl<P: LaneEnd + Send + 'static> PciDevServer<P> {
     /// Listens at `path` for the VM that is to have `card`. `wake` is the radio's: whenever it fires, and after each batch of
     /// messages, the card is polled.
     pub fn bind(path: impl AsRef<Path>, card: P, wake: EventFd) -> Result<Self, PciDevError> {
@@ -47,10 +48,7 @@ impl<P: PciDevice + Send + 'static> PciDevServer<P> {
     /// Serves one VM from accept to its end, or to `stop`, which is not consumed. When the call returns, the card's memory is
     /// unmapped, the card is not reset.
     pub fn serve(&self, stop: &EventFd) -> Result<Ended, PciDevError> {
-        Ok(match self.server.serve(stop)? {
-            vhost::Ended::Disconnected => Ended::Disconnected,
-            vhost::Ended::Stopped => Ended::Stopped,
-        })
+        self.server.serve(stop)
     }
 
     /// What happened so far.

@@ -1,6 +1,6 @@
 //! The MSI capability in a card's configuration space (PCI Local Bus 3.0 6.8.1), as the guest has set it.
 
-use crate::PciDevice;
+use crate::pci::PciDevice;
 
 /// The first capability, and the identifier of MSI.
 const CAPABILITIES: u64 = 0x34;

@@ -6,17 +6,15 @@ use std::os::unix::net::UnixStream;
 
 use rustix::event::PollFlags;
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
 
+use super::error::VfioUserError;
 use super::inbox::{Inbox, ReceiveError, Received};
 use super::protocol::Malformed;
 use super::reply::Replies;
 use super::session::{Context, Session};
-use super::{Counters, Interest, PciDevice, Ready, VfioUserError};
-
-/// Replies beyond this many bytes are written before the next message is handled: a client that asks much and reads
-/// nothing costs no more memory than this and one reply.
-const FLUSH_AT: usize = 256 << 10;
+use super::turn::{Interest, Ready};
+use crate::pci::PciDevice;
+use crate::served::Counters;
 
 /// Why a connection is over.
 pub enum Lost {
@@ -121,7 +119,7 @@ impl Connection {
         counters: &mut Counters,
     ) -> Result<(), Lost> {
         for _ in 0..budget {
-            if self.replies.len() >= FLUSH_AT && !self.flush(counters)? {
+            if self.replies.is_full() && !self.flush(counters)? {
                 break;
             }
             if !self.one_message(device, counters)? {
@@ -156,10 +154,8 @@ impl Connection {
     fn flush(&mut self, counters: &mut Counters) -> Result<bool, Lost> {
         while !self.replies.is_empty() {
             counters.sends += 1;
-            let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-            match send(&self.client, self.replies.bytes(), flags) {
-                Ok(sent) => self.replies.sent(sent),
-                Err(Errno::INTR) => {}
+            match self.replies.send(&self.client) {
+                Ok(()) | Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(false),
                 Err(Errno::PIPE | Errno::CONNRESET) => return Err(Lost::Disconnected),
                 Err(errno) => return Err(VfioUserError::Send(errno.into()).into()),
@@ -171,8 +167,11 @@ impl Connection {
     /// Signals the interrupts that the device has raised.
     pub fn interrupt(&mut self, device: &mut dyn PciDevice, counters: &mut Counters) {
         let interrupts = &mut self.session.interrupts;
-        if device.take_msi() {
-            match interrupts.fire_msi() {
+        for _ in 0..device.msix_vectors().max(1) {
+            let Some(vector) = device.take_interrupt() else {
+                break;
+            };
+            match interrupts.fire(vector) {
                 true => counters.interrupts += 1,
                 false => counters.interrupts_lost += 1,
             }

@@ -12,8 +12,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use arrayvec::ArrayVec;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
 
-use super::protocol::{self, Header, MAX_MESSAGE, Malformed};
-use super::session::Fds;
+use super::protocol::{self, Fds, Header, MAX_MESSAGE, Malformed};
 
 /// Room for descriptors of one `recvmsg`; a client that sends more has them cut off and is sent away.
 const FDS_PER_RECEIVE: usize = 16;

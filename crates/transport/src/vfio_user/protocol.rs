@@ -5,12 +5,24 @@
 //! Unix socket share it. Sources: QEMU's `docs/interop/vfio-user.rst` (protocol 0.0) and the
 //! `linux/vfio.h` structures that it embeds; `WRITE_MULTI` (15) as QEMU's client sends it.
 
+use std::os::fd::OwnedFd;
+
+use arrayvec::ArrayVec;
+
+/// Most file descriptors of one message, announced as `max_msg_fds`.
+pub const MAX_FDS: usize = 8;
+/// File descriptors of one message, in order.
+pub type Fds = ArrayVec<OwnedFd, MAX_FDS>;
+
 /// Length of a message header.
 pub const HEADER: usize = 16;
 /// The most data bytes of one region access, announced as `max_data_xfer_size`.
 pub const MAX_DATA: usize = 1 << 20;
 /// The longest message that is accepted: a region write of [`MAX_DATA`] bytes.
 pub const MAX_MESSAGE: usize = HEADER + 16 + MAX_DATA;
+/// The most writes of one `REGION_WRITE_MULTI`: one message must not be much more work than another. QEMU packs
+/// 200 at most (`VFIO_USER_MULTI_MAX`).
+pub const MAX_MULTI: u64 = 256;
 /// One write within a `REGION_WRITE_MULTI`: offset, region, count, eight data bytes.
 pub const MULTI_ENTRY: usize = 24;
 
@@ -361,6 +373,7 @@ fn write_multi(body: &[u8]) -> Option<Result<Request<'_>, Malformed>> {
     let entries = body.get(8..)?;
     let fits = usize::try_from(count)
         .ok()
+        .filter(|_| count <= MAX_MULTI)
         .and_then(|count| count.checked_mul(MULTI_ENTRY))
         .is_some_and(|length| length == entries.len());
     let short = |entry: &[u8]| u32_at(entry, 12).is_some_and(|count| count <= 8);

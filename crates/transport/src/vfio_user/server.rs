@@ -16,7 +16,10 @@ use rustix::io::Errno;
 use vmm_sys_util::eventfd::EventFd;
 
 use super::connection::{Connection, Lost};
-use super::{Counters, Ended, Interest, PciDevice, Ready, Turn, VfioUserError};
+use super::error::VfioUserError;
+use super::turn::{Interest, Ready, Turn};
+use crate::pci::{LaneEnd, PciDevice};
+use crate::served::{Counters, Ended};
 use crate::socket::Socket;
 use crate::wake::{borrow, drain};
 
@@ -128,7 +131,7 @@ impl VfioUserServer {
     /// consumed. When the call returns, the device's memory is unmapped, the device is not reset.
     pub fn serve(
         &mut self,
-        device: &mut dyn PciDevice,
+        device: &mut dyn LaneEnd,
         wake: &EventFd,
         stop: &EventFd,
     ) -> Result<Ended, VfioUserError> {
@@ -139,7 +142,7 @@ impl VfioUserServer {
 
     fn until_ended(
         &mut self,
-        device: &mut dyn PciDevice,
+        device: &mut dyn LaneEnd,
         wake: &EventFd,
         stop: &EventFd,
     ) -> Result<Ended, VfioUserError> {
@@ -168,7 +171,7 @@ impl VfioUserServer {
 fn wait(
     interest: Interest<'_>,
     turn: Turn,
-    device: &mut dyn PciDevice,
+    device: &mut dyn LaneEnd,
     wake: &EventFd,
     stop: &EventFd,
 ) -> Result<Woken, VfioUserError> {

@@ -5,24 +5,22 @@
 
 use std::os::fd::OwnedFd;
 
-use arrayvec::ArrayVec;
+use rustix::fs::SealFlags;
 use vfio_bindings::bindings::vfio::*;
 
 use super::irq::{self, Interrupts};
 use super::maps::{Mapped, Maps};
-use super::protocol::{self, DmaMap, DmaUnmap, Header, Malformed, Request, SetIrqs, Write};
-use super::reply::Replies;
-use super::{Counters, PciDevice};
-
-/// Most file descriptors of one message, announced as `max_msg_fds`.
-pub const MAX_FDS: usize = 8;
-/// File descriptors of one message, in order.
-pub type Fds = ArrayVec<OwnedFd, MAX_FDS>;
+use super::protocol::{
+    self, DmaMap, DmaUnmap, Fds, Header, MAX_FDS, Malformed, Request, SetIrqs, Write,
+};
+use super::reply::{RegionInfo, Replies};
+use crate::pci::{MappableRegion, PciDevice};
+use crate::served::Counters;
 
 const REGIONS: u32 = VFIO_PCI_NUM_REGIONS;
 const CONFIG: u32 = VFIO_PCI_CONFIG_REGION_INDEX;
 /// BAR 0 to 5.
-const BARS: u32 = 6;
+const BARS: u8 = 6;
 
 /// State of one connection.
 #[derive(Default)]
@@ -72,7 +70,8 @@ impl Session {
     fn check(&self, header: &Header, request: &Request<'_>, fds: usize) -> Result<(), Malformed> {
         let command = header.command;
         let takes = match request {
-            Request::DmaMap(_) | Request::SetIrqs(_) => 1,
+            Request::DmaMap(_) => 1,
+            Request::SetIrqs(_) => MAX_FDS,
             _ => 0,
         };
         match request {
@@ -101,7 +100,7 @@ impl Session {
             Request::GetInfo => device_info(header, context),
             Request::GetRegionInfo { argsz, index } => region_info(header, *argsz, *index, context),
             Request::GetIrqInfo { index } => irq_info(header, *index, context),
-            Request::SetIrqs(set) => self.set_irqs(header, set, fds.pop(), context),
+            Request::SetIrqs(set) => self.set_irqs(header, set, fds, context),
             Request::Read {
                 region,
                 offset,
@@ -164,10 +163,11 @@ impl Session {
         &mut self,
         header: &Header,
         set: &SetIrqs<'_>,
-        event: Option<OwnedFd>,
+        events: Fds,
         context: &mut Context<'_>,
     ) -> Result<(), i32> {
-        self.interrupts.set(set, event)?;
+        let vectors = context.device.msix_vectors();
+        self.interrupts.set(set, events, vectors)?;
         done(header, context);
         Ok(())
     }
@@ -196,28 +196,50 @@ fn region_info(
         return Err(libc::EINVAL);
     }
     let size = region_size(context.device, index).ok_or(libc::EINVAL)?;
-    let flags = match size {
-        0 => 0,
-        _ => VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE,
-    };
-    context.replies.region_info(header, flags, index, size);
+    let info = RegionInfo { index, size };
+    match bar(index).and_then(|bar| context.device.mappable(bar)) {
+        None => context.replies.region_info(header, info),
+        Some(region) => {
+            let file = given_away(&region)?;
+            context
+                .replies
+                .mappable_region(header, argsz, info, &region, file);
+        }
+    }
     Ok(())
 }
 
+/// A descriptor of the region's file for the client, who may do with the file what its seals allow.
+fn given_away(region: &MappableRegion<'_>) -> Result<OwnedFd, i32> {
+    let seals = rustix::fs::fcntl_get_seals(region.file);
+    if !seals.is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
+        tracing::error!("a card's mappable region is not sealed against shrinking: it is kept");
+        return Err(libc::EPERM);
+    }
+    let copy = region.file.try_clone_to_owned();
+    copy.map_err(|error| error.raw_os_error().unwrap_or(libc::EMFILE))
+}
+
 fn irq_info(header: &Header, index: u32, context: &mut Context<'_>) -> Result<(), i32> {
-    let (flags, count) = irq::info(index).ok_or(libc::EINVAL)?;
+    let vectors = context.device.msix_vectors();
+    let (flags, count) = irq::info(index, vectors).ok_or(libc::EINVAL)?;
     context.replies.words(header, &[16, flags, index, count]);
     Ok(())
 }
 
 /// Size of a region, 0 when the device lacks it, `None` when VFIO knows no such region.
 fn region_size(device: &dyn PciDevice, index: u32) -> Option<u64> {
-    match index {
-        _ if index < BARS => Some(device.bar_size(index as u8)),
-        CONFIG => Some(device.config_size()),
-        _ if index < REGIONS => Some(0),
-        _ => None,
+    match (bar(index), index) {
+        (Some(bar), _) => Some(device.bar_size(bar)),
+        (None, CONFIG) => Some(device.config_size()),
+        (None, _) if index < REGIONS => Some(0),
+        (None, _) => None,
     }
+}
+
+/// The BAR that a region is.
+fn bar(index: u32) -> Option<u8> {
+    u8::try_from(index).ok().filter(|&bar| bar < BARS)
 }
 
 fn check_access(device: &dyn PciDevice, region: u32, offset: u64, count: usize) -> Result<(), i32> {
@@ -238,9 +260,9 @@ fn read(
     check_access(context.device, region, offset, count)?;
     context.counters.reads += 1;
     let data = context.replies.access(header, region, offset, count, count);
-    match region {
-        CONFIG => context.device.config_read(offset, data),
-        bar => context.device.bar_read(bar as u8, offset, data),
+    match bar(region) {
+        None => context.device.config_read(offset, data),
+        Some(bar) => context.device.bar_read(bar, offset, data),
     }
     Ok(())
 }
@@ -258,9 +280,9 @@ fn write(header: &Header, one: &Write<'_>, context: &mut Context<'_>) -> Result<
 fn write_region(one: &Write<'_>, context: &mut Context<'_>) -> Result<(), i32> {
     check_access(context.device, one.region, one.offset, one.data.len())?;
     context.counters.writes += 1;
-    match one.region {
-        CONFIG => context.device.config_write(one.offset, one.data),
-        bar => context.device.bar_write(bar as u8, one.offset, one.data),
+    match bar(one.region) {
+        None => context.device.config_write(one.offset, one.data),
+        Some(bar) => context.device.bar_write(bar, one.offset, one.data),
     }
     Ok(())
 }

@@ -16,7 +16,6 @@ use vm_memory::{GuestMemoryAtomic, GuestMemoryMmap};
 
 pub use chain::{copy_in, copy_out, notify};
 pub use device::Device;
-pub use relay::Ended;
 pub use server::{ServeError, Server};
 
 /// A guest's memory, or what the front end has shown of it.

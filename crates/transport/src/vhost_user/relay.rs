@@ -25,6 +25,7 @@ use rustix::net::{
 use vmm_sys_util::eventfd::EventFd;
 
 use super::peer::Peer;
+use crate::served::Ended;
 use crate::wake::borrow;
 
 /// Request, flags, length of the payload: 32 bits each.
@@ -38,15 +39,6 @@ const SET_VRING_CALL: u32 = 13;
 /// Number of regions and padding, then 32 bytes for each region.
 const TABLE: usize = 8;
 const REGION: usize = 32;
-
-/// How a connection ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// The front end, or the device, has closed it.
-    Disconnected,
-    /// The `stop` eventfd fired.
-    Stopped,
-}
 
 /// Why a relay gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

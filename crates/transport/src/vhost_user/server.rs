@@ -17,7 +17,8 @@ use vmm_sys_util::eventfd::EventFd;
 
 use super::device::{TIMER, WAKE};
 use super::relay::{Relay, RelayError};
-use super::{Backend, Device, Ended};
+use super::{Backend, Device};
+use crate::served::Ended;
 use crate::socket::{Socket, SocketError};
 use crate::wake::{borrow, drain};
 

@@ -3,21 +3,32 @@
 // Each test that includes this uses its own part of it.
 #![allow(dead_code)]
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use airlane_dma::Memory;
-use airlane_transport::{EventFd, PciDevice};
+use airlane_transport::{EventFd, LaneEnd, MappableRegion, PciDevice};
+
+/// Length of BAR 2, and where it lies in its file.
+pub const WINDOW: u64 = 0x4000;
+pub const WINDOW_AT: u64 = 0x1000;
 
 /// BAR 0 is 4 KiB of bytes. A write to 0x10 copies the guest's word at that address to 0x20 by
-/// DMA and raises MSI; a write to 0x30 drives INTx.
+/// DMA and raises the first vector; a write to 0x30 drives INTx; a write to 0x50 raises the vector that it names.
 pub struct Toy {
     pub memory: Memory,
     pub registers: [u8; 4096],
     pub log: Vec<(u64, u32)>,
-    pub msi: bool,
+    pub vectors: u16,
+    pub due: VecDeque<u16>,
+    /// BAR 2: its file, the guest's part of it.
+    pub window: Option<(File, Vec<Range<u64>>)>,
     pub intx: bool,
     pub resets: u32,
     pub polls: u32,
@@ -29,7 +40,9 @@ impl Toy {
             memory: Memory::new(),
             registers: [0; 4096],
             log: Vec::new(),
-            msi: false,
+            vectors: 0,
+            due: VecDeque::new(),
+            window: None,
             intx: false,
             resets: 0,
             polls: 0,
@@ -46,9 +59,17 @@ impl PciDevice for Toy {
     }
     fn config_write(&mut self, _offset: u64, _data: &[u8]) {}
     fn bar_size(&self, bar: u8) -> u64 {
-        if bar == 0 { 4096 } else { 0 }
+        match bar {
+            0 => 4096,
+            2 if self.window.is_some() => WINDOW,
+            _ => 0,
+        }
     }
-    fn bar_read(&mut self, _bar: u8, offset: u64, data: &mut [u8]) {
+    fn bar_read(&mut self, bar: u8, offset: u64, data: &mut [u8]) {
+        if bar == 2 {
+            let (file, _) = self.window.as_ref().unwrap();
+            return file.read_exact_at(data, WINDOW_AT + offset).unwrap();
+        }
         let at = offset as usize;
         data.copy_from_slice(&self.registers[at..at + data.len()]);
     }
@@ -62,11 +83,20 @@ impl PciDevice for Toy {
                 let value = self.memory.read_u32(word.into()).unwrap_or(0xdead);
                 self.registers[0x20..0x24].copy_from_slice(&value.to_ne_bytes());
                 let _ = self.memory.write_u32(u64::from(word) + 4, !value);
-                self.msi = true;
+                self.due.push_back(0);
             }
             0x30 => self.intx = word != 0,
+            0x50 => self.due.push_back(word as u16),
             _ => {}
         }
+    }
+    fn mappable(&self, bar: u8) -> Option<MappableRegion<'_>> {
+        let (file, areas) = self.window.as_ref().filter(|_| bar == 2)?;
+        Some(MappableRegion {
+            file: file.as_fd(),
+            offset: WINDOW_AT,
+            areas,
+        })
     }
     fn memory(&mut self) -> &mut Memory {
         &mut self.memory
@@ -74,14 +104,20 @@ impl PciDevice for Toy {
     fn reset(&mut self) {
         self.resets += 1;
     }
-    fn poll(&mut self) {
-        self.polls += 1;
+    fn msix_vectors(&self) -> u16 {
+        self.vectors
     }
-    fn take_msi(&mut self) -> bool {
-        std::mem::take(&mut self.msi)
+    fn take_interrupt(&mut self) -> Option<u16> {
+        self.due.pop_front()
     }
     fn intx_level(&self) -> bool {
         self.intx
+    }
+}
+
+impl LaneEnd for Toy {
+    fn poll(&mut self) {
+        self.polls += 1;
     }
     fn wants_poll_before_sleep(&mut self) -> bool {
         false
