@@ -1,4 +1,4 @@
-//! What was found: figures of panels of bars, and the lines of the table of goals. This is the JSON.
+//! What was found: figures of panels of bars, and the lines of the summary. This is the JSON.
 
 use serde::Serialize;
 
@@ -13,8 +13,8 @@ pub struct Findings {
     pub effort: String,
     /// The figures.
     pub figures: Vec<Figure>,
-    /// The goals, as far as they were measured.
-    pub goals: Vec<Goal>,
+    /// What the figures come down to.
+    pub summary: Vec<KeyFigure>,
     /// How long it took.
     pub seconds: f64,
 }
@@ -26,6 +26,8 @@ pub struct Figure {
     pub name: &'static str,
     /// What it shows.
     pub title: &'static str,
+    /// What that means, in a sentence.
+    pub meaning: &'static str,
     /// What it is in the paper.
     pub paper: &'static str,
     /// Its parts, each with a scale of its own.
@@ -48,7 +50,7 @@ pub struct Panel {
 /// One value.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Bar {
-    /// Whose.
+    /// Which path, stage or number of VMs.
     pub label: String,
     /// How the samples lie.
     pub spread: Spread,
@@ -76,24 +78,22 @@ impl Bar {
     }
 }
 
-/// One line of the table of goals.
+/// One line of the summary: the paper's value beside ours.
 #[derive(Clone, Debug, Serialize)]
-pub struct Goal {
+pub struct KeyFigure {
     /// What is measured.
     pub what: &'static str,
+    /// What that means, in a sentence.
+    pub meaning: &'static str,
     /// What the paper says.
     pub paper: &'static str,
-    /// To be reached.
-    pub reach: f64,
-    /// To be striven for.
-    pub strive: f64,
-    /// Whether more is better than less.
-    pub more_is_better: bool,
     /// How values are written.
     pub unit: Unit,
-    /// What was found; nothing: it is not measured here.
-    pub measured: Option<Spread>,
-    /// How it comes out of which figure.
+    /// What was found.
+    pub measured: Spread,
+    /// The figure that it is read from, as the command line names it.
+    pub figure: &'static str,
+    /// How it is read from there.
     pub how: String,
 }
 
@@ -129,96 +129,34 @@ impl Unit {
     }
 }
 
-/// How far a goal is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// As good as was striven for.
-    Striven,
-    /// Good enough.
-    Reached,
-    /// Not good enough.
-    Missed,
-}
-
-impl Goal {
-    /// By the median.
-    pub fn verdict(&self) -> Option<Verdict> {
-        let median = self.measured?.median;
-        let meets = |goal: f64| match self.more_is_better {
-            true => median >= goal,
-            false => median <= goal,
-        };
-        Some(if meets(self.strive) {
-            Verdict::Striven
-        } else if meets(self.reach) {
-            Verdict::Reached
-        } else {
-            Verdict::Missed
-        })
-    }
-
-    /// As tables say it.
-    pub fn verdict_text(&self) -> &'static str {
-        self.verdict().map_or("not measured here", Verdict::text)
-    }
-
+impl KeyFigure {
     /// Median and quartiles as text.
     pub fn texts(&self) -> (String, String) {
-        let Some(spread) = self.measured else {
-            return ("–".to_owned(), String::new());
-        };
-        let [low, median, high] =
-            [spread.low, spread.median, spread.high].map(|value| self.unit.text(value));
+        let Spread { low, median, high } = self.measured;
+        let [low, median, high] = [low, median, high].map(|value| self.unit.text(value));
         (median, format!("{low} to {high}"))
+    }
+
+    /// What measures it.
+    pub fn command(&self) -> String {
+        command(self.figure)
     }
 }
 
-impl Verdict {
-    /// As the table says it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Striven => "striven for",
-            Self::Reached => "reached",
-            Self::Missed => "not reached",
-        }
-    }
+/// What a user types to measure a figure.
+pub fn command(figure: &str) -> String {
+    format!("airlane bench {figure}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn goal(measured: f64, more_is_better: bool) -> Goal {
-        Goal {
-            what: "",
-            paper: "",
-            reach: 2.0,
-            strive: if more_is_better { 3.0 } else { 1.0 },
-            more_is_better,
-            unit: Unit::Plain,
-            measured: Some(Spread::of(&[measured])),
-            how: String::new(),
-        }
-    }
-
-    #[test]
-    fn less_is_better_where_it_says_so() {
-        assert_eq!(goal(1.0, false).verdict(), Some(Verdict::Striven));
-        assert_eq!(goal(1.5, false).verdict(), Some(Verdict::Reached));
-        assert_eq!(goal(2.5, false).verdict(), Some(Verdict::Missed));
-    }
-
-    #[test]
-    fn more_is_better_where_it_says_so() {
-        assert_eq!(goal(3.0, true).verdict(), Some(Verdict::Striven));
-        assert_eq!(goal(2.5, true).verdict(), Some(Verdict::Reached));
-        assert_eq!(goal(1.0, true).verdict(), Some(Verdict::Missed));
-    }
-
     #[test]
     fn values_are_written_as_the_table_has_them() {
         assert_eq!(Unit::Beyond.text(1.05), "+5.0 %");
         assert_eq!(Unit::Share.text(0.999), "99.90 %");
         assert_eq!(Unit::Change.text(-0.9), "-90.0 %");
+        assert_eq!(Unit::Micros.text(12.34), "12.3 µs");
     }
 }

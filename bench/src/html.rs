@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::finding::{Bar, Figure, Findings, Goal, Panel, Verdict};
+use super::finding::{Bar, Figure, Findings, KeyFigure, Panel, command};
 use super::plot;
 use super::table::number;
 
@@ -28,8 +28,8 @@ pub fn page(findings: &Findings) -> anyhow::Result<String> {
     out += "<p class=\"key\"><span class=\"native\"></span>native: nothing shared <span class=\"shared\"></span>shared \
             <span class=\"best\"></span>shared, as tuned by default <span class=\"paper\"></span>the paper's value \
             <span class=\"quartiles\"></span>quartiles</p>\n";
-    if !findings.goals.is_empty() {
-        goals(&mut out, &findings.goals);
+    if !findings.summary.is_empty() {
+        summary(&mut out, &findings.summary);
     }
     for one in &findings.figures {
         figure(&mut out, one)?;
@@ -39,27 +39,20 @@ pub fn page(findings: &Findings) -> anyhow::Result<String> {
     Ok(out)
 }
 
-fn goals(out: &mut String, goals: &[Goal]) {
-    *out += "<section><h2>Goals</h2>\n<table><thead><tr><th>figure</th><th>paper</th><th>reach</th><th>strive</th>\
-             <th>measured</th><th>quartiles</th><th></th></tr></thead><tbody>\n";
-    for goal in goals {
-        let (measured, quartiles) = goal.texts();
-        let class = match goal.verdict() {
-            Some(Verdict::Striven) => "striven",
-            Some(Verdict::Reached) => "reached",
-            Some(Verdict::Missed) => "missed",
-            None => "unknown",
-        };
+fn summary(out: &mut String, summary: &[KeyFigure]) {
+    *out += "<section><h2>In short</h2>\n<table class=\"summary\"><thead><tr><th>figure</th><th class=\"n\">the paper</th>\
+             <th class=\"n\">here</th><th class=\"n\">quartiles</th><th>command</th></tr></thead><tbody>\n";
+    for key in summary {
+        let (median, quartiles) = key.texts();
         let _ = writeln!(
             out,
-            "<tr><td>{}<small>{}</small></td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\"><b>{measured}</b></td><td class=\"n\">{quartiles}</td><td><span class=\"{class}\">{}</span></td></tr>",
-            escape(goal.what),
-            escape(&goal.how),
-            escape(goal.paper),
-            goal.unit.text(goal.reach),
-            goal.unit.text(goal.strive),
-            goal.verdict_text(),
+            "<tr><td>{}<small>{}</small><small>{}</small></td><td class=\"n\">{}</td><td class=\"n\"><b>{median}</b></td>\
+             <td class=\"n\">{quartiles}</td><td><code>{}</code></td></tr>",
+            escape(key.what),
+            escape(key.meaning),
+            escape(&key.how),
+            escape(key.paper),
+            escape(&key.command()),
         );
     }
     *out += "</tbody></table></section>\n";
@@ -68,10 +61,12 @@ fn goals(out: &mut String, goals: &[Goal]) {
 fn figure(out: &mut String, figure: &Figure) -> anyhow::Result<()> {
     let _ = writeln!(
         out,
-        "<section id=\"{}\"><h2>{}</h2>\n<p class=\"source\">Paper: {}</p>",
+        "<section id=\"{}\"><h2>{}</h2>\n<p>{}</p>\n<p class=\"source\">The paper: {}. Measured by <code>{}</code>.</p>",
         figure.name,
         escape(figure.title),
-        escape(figure.paper)
+        escape(figure.meaning),
+        escape(figure.paper),
+        escape(&command(figure.name))
     );
     for note in &figure.notes {
         let _ = writeln!(out, "<p>{}</p>", escape(note));
@@ -92,8 +87,8 @@ fn panel(out: &mut String, panel: &Panel) -> anyhow::Result<()> {
     );
     let _ = writeln!(
         out,
-        "<details><summary>values in {}</summary><table><thead><tr><th></th><th>median</th><th>quartiles</th>\
-         <th>paper</th><th>samples</th></tr></thead><tbody>",
+        "<details><summary>values in {}</summary><table><thead><tr><th></th><th class=\"n\">the paper</th>\
+         <th class=\"n\">here</th><th class=\"n\">quartiles</th><th>samples</th></tr></thead><tbody>",
         escape(panel.unit)
     );
     for bar in &panel.bars {
@@ -107,12 +102,12 @@ fn row(out: &mut String, bar: &Bar) {
     let samples: Vec<String> = bar.samples.iter().map(|&value| number(value)).collect();
     let _ = writeln!(
         out,
-        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{} to {}</td><td class=\"n\">{}</td><td>{}</td></tr>",
+        "<tr><td class=\"label\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{} to {}</td><td>{}</td></tr>",
         escape(&bar.label),
+        bar.paper.map(number).unwrap_or_default(),
         number(bar.spread.median),
         number(bar.spread.low),
         number(bar.spread.high),
-        bar.paper.map(number).unwrap_or_default(),
         samples.join(" ")
     );
 }
@@ -138,6 +133,8 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::Unit;
+    use crate::stats::Spread;
 
     fn findings() -> Findings {
         let bars = vec![Bar::new("native", vec![1.0, 2.0]).beside(3.0)];
@@ -151,9 +148,47 @@ mod tests {
             panels: vec![panel],
             ..Figure::default()
         };
+        let key = KeyFigure {
+            what: "goodput",
+            meaning: "What gets through.",
+            paper: "74 to 96 %",
+            unit: Unit::Share,
+            measured: Spread::of(&[0.98, 0.99, 0.995]),
+            figure: "throughput",
+            how: "UDP".to_owned(),
+        };
         Findings {
             figures: vec![figure],
+            summary: vec![key],
             ..Findings::default()
+        }
+    }
+
+    #[test]
+    fn the_summary_has_the_papers_value_ours_its_spread_what_it_means_and_the_command() {
+        let page = page(&findings()).unwrap();
+        let row = page.lines().find(|line| line.contains("goodput"));
+        let parts = [
+            "74 to 96 %",
+            "<b>99.00 %</b>",
+            "98.50 % to 99.25 %",
+            "What gets through.",
+            "<code>airlane bench throughput</code>",
+        ];
+        for part in parts {
+            assert!(row.is_some_and(|row| row.contains(part)), "{part}: {page}");
+        }
+    }
+
+    /// They are for those who work on it, and stand in docs/performance.md.
+    #[test]
+    fn targets_are_neither_on_the_page_nor_in_the_json() {
+        let findings = findings();
+        let json = serde_json::to_string(&findings).unwrap();
+        for text in [page(&findings).unwrap(), json, crate::text(&findings)] {
+            for word in ["reach", "strive", "goal", "not measured"] {
+                assert!(!text.contains(word), "{word}: {text}");
+            }
         }
     }
 

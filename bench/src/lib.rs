@@ -30,7 +30,7 @@ pub use table::text;
 
 use std::time::Instant;
 
-use finding::{Figure, Goal, Unit};
+use finding::Figure;
 use progress::Line;
 
 /// Measures a figure that needs more than a daemon.
@@ -54,30 +54,13 @@ pub fn measure(
         ..Findings::default()
     };
     for figure in which.figures() {
-        let (figure, goals) = figure(&mut bench)?;
+        let (figure, summary) = figure(&mut bench)?;
         findings.figures.push(figure);
-        findings.goals.extend(goals);
-    }
-    if which == Which::All {
-        findings.goals.push(allocations());
+        findings.summary.extend(summary);
     }
     if let Some(measure) = guests {
         findings.figures.push(measure(&mut bench)?);
     }
     findings.seconds = began.elapsed().as_secs_f64();
     Ok(findings)
-}
-
-/// Counted elsewhere: it takes another allocator than the program's.
-fn allocations() -> Goal {
-    Goal {
-        what: "allocations per frame on the data path",
-        paper: "–",
-        reach: 0.0,
-        strive: 0.0,
-        more_is_better: false,
-        unit: Unit::Plain,
-        measured: None,
-        how: "cargo bench".to_owned(),
-    }
 }

@@ -13,7 +13,10 @@ const WIDTH: u32 = 760;
 const ROW: i32 = 30;
 const TOP: i32 = 12;
 const BOTTOM: i32 = 30;
-const LABELS: i32 = 190;
+/// Least room for labels.
+const LABELS: i32 = 150;
+/// Of a letter, on average, with some room to spare.
+const LETTER: i32 = 8;
 /// Room for the value behind the longest bar.
 const RIGHT: i32 = 90;
 const FONT: &str = "sans-serif";
@@ -56,7 +59,13 @@ fn draw_bar(area: &Area, scale: &Scale, top: i32, bar: &Bar) -> anyhow::Result<(
         scale.place(bar.spread.median),
         scale.place(bar.spread.high),
     );
-    text(area, &bar.label, (LABELS - 10, middle), HPos::Right, INK)?;
+    text(
+        area,
+        &bar.label,
+        (scale.labels - 10, middle),
+        HPos::Right,
+        INK,
+    )?;
     let body = [(zero, middle - 8), (at.max(zero + 1), middle + 8)];
     area.draw(&Rectangle::new(body, colour(&bar.label).filled()))?;
     for line in [
@@ -103,6 +112,8 @@ fn text(area: &Area, words: &str, at: (i32, i32), side: HPos, ink: RGBColor) -> 
 struct Scale {
     most: f64,
     step: f64,
+    /// Where the bars begin: right of the longest label.
+    labels: i32,
 }
 
 impl Scale {
@@ -112,12 +123,21 @@ impl Scale {
         let most = values.fold(0.0, f64::max);
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_step(most / 5.0);
-        Self { most, step }
+        let letters = panel
+            .bars
+            .iter()
+            .map(|bar| bar.label.chars().count() as i32);
+        let labels = letters.max().unwrap_or(0) * LETTER + 10;
+        Self {
+            most,
+            step,
+            labels: labels.clamp(LABELS, WIDTH as i32 / 2),
+        }
     }
 
     fn place(&self, value: f64) -> i32 {
-        let room = f64::from(WIDTH as i32 - LABELS - RIGHT);
-        LABELS + (room * value.max(0.0) / self.most).round() as i32
+        let room = f64::from(WIDTH as i32 - self.labels - RIGHT);
+        self.labels + (room * value.max(0.0) / self.most).round() as i32
     }
 
     fn draw(&self, area: &Area, bottom: i32, unit: &str) -> anyhow::Result<()> {
@@ -184,6 +204,17 @@ mod tests {
         for part in ["<svg", "native", "a &lt; b", "2.000", "3.000", "Mb/s"] {
             assert!(svg.contains(part), "{part}: {svg}");
         }
+    }
+
+    #[test]
+    fn bars_begin_right_of_the_longest_label() {
+        let panel = |label: &str| Panel {
+            bars: vec![Bar::new("native", vec![1.0]), Bar::new(label, vec![1.0])],
+            ..Panel::default()
+        };
+        let long = "of it beyond the unshared path";
+        assert!(Scale::of(&panel(long)).labels >= 30 * 7 + 10);
+        assert_eq!(Scale::of(&panel("short")).labels, LABELS);
     }
 
     #[test]

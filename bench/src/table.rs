@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::finding::{Bar, Figure, Findings, Goal};
+use super::finding::{Bar, Figure, Findings, KeyFigure};
 
 /// All of it.
 pub fn text(findings: &Findings) -> String {
@@ -10,8 +10,8 @@ pub fn text(findings: &Findings) -> String {
     for figure in &findings.figures {
         add_figure(&mut out, figure);
     }
-    if !findings.goals.is_empty() {
-        add_goals(&mut out, &findings.goals);
+    if !findings.summary.is_empty() {
+        add_summary(&mut out, &findings.summary);
     }
     let _ = write!(out, "{}; {:.0} s", findings.effort, findings.seconds);
     out
@@ -46,22 +46,18 @@ fn bar_line(bar: &Bar) -> String {
     .to_owned()
 }
 
-fn add_goals(out: &mut String, goals: &[Goal]) {
+fn add_summary(out: &mut String, summary: &[KeyFigure]) {
     let _ = writeln!(
         out,
-        "{:62} {:>14} {:>9} {:>9} {:>10}",
-        "goal", "paper", "reach", "strive", "measured"
+        "{:72} {:>15} {:>11}  quartiles",
+        "in short", "paper", "here"
     );
-    for goal in goals {
+    for key in summary {
+        let (median, quartiles) = key.texts();
         let _ = writeln!(
             out,
-            "{:62} {:>14} {:>9} {:>9} {:>10}  {}",
-            goal.what,
-            goal.paper,
-            goal.unit.text(goal.reach),
-            goal.unit.text(goal.strive),
-            goal.texts().0,
-            goal.verdict_text()
+            "{:72} {:>15} {median:>11}  {quartiles}",
+            key.what, key.paper
         );
     }
     out.push('\n');

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::configuration::Configuration;
-use crate::finding::{Bar, Figure, Goal, Panel, Unit};
+use crate::finding::{Bar, Figure, KeyFigure, Panel, Unit};
 use crate::load::{ANSWER_AFTER, Load, Measurement, Setting};
 use crate::pairs::Bench;
 use crate::stats::Spread;
@@ -29,7 +29,7 @@ const PATHS: [(Configuration, Option<f64>); 5] = [
 const PAPER_NATIVE: f64 = 5.74;
 
 /// Measures the figure.
-pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
+pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<KeyFigure>)> {
     let mut rigs = bench.rigs(PATHS.map(|(path, _)| Setting::alone(path)))?;
     let turns = bench.interleave("round trips", &mut rigs, &LOAD)?;
     let medians: Vec<Vec<f64>> = turns
@@ -50,15 +50,15 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
         }
     }
     let shared = medians.last().cloned().unwrap_or_default();
-    let goal = Goal {
-        what: "added to a round trip, far end answers after a fixed time",
+    let key = KeyFigure {
+        what: "time that sharing adds to a round trip",
+        meaning: "So much longer are a small frame and its answer on their way than with a card that shares nothing, \
+                  on the same air and with the same far end.",
         paper: "430 to 2,130 µs",
-        reach: 10.0,
-        strive: 5.0,
-        more_is_better: false,
         unit: Unit::Micros,
-        measured: Some(Spread::of(&differences(&shared, &native))),
-        how: "airlane bench latency: default less native, pair by pair".to_owned(),
+        measured: Spread::of(&differences(&shared, &native)),
+        figure: "latency",
+        how: "default less native, pair by pair".to_owned(),
     };
     let mut parts = Parts::default();
     if let Some(rig) = rigs.last_mut() {
@@ -67,7 +67,7 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
             parts.add(&traced::turn(rig, &LOAD, bench.effort.span)?);
         }
     }
-    Ok((figure(trips, added, parts.bars()), vec![goal]))
+    Ok((figure(trips, added, parts.bars()), vec![key]))
 }
 
 /// Of neighbours.
@@ -130,6 +130,7 @@ fn figure(trips: Vec<Bar>, added: Vec<Bar>, parts: Vec<Bar>) -> Figure {
     Figure {
         name: "latency",
         title: "Round trip of one small frame",
+        meaning: "A program that waits for an answer, such as ping, waits longer by what sharing adds.",
         paper: "figure 5c: 5.74 ms native, 6.17 passthrough, 7.87 virtual, 6.63 with VT-d",
         panels: vec![
             panel("round trip, median of each turn", trips),

@@ -1,30 +1,31 @@
 //! Messages over the card's socket for each frame: doorbells, and what the driver writes around interrupts.
 
 use crate::configuration::Configuration;
-use crate::finding::{Bar, Figure, Goal, Panel, Unit};
+use crate::finding::{Bar, Figure, KeyFigure, Panel, Unit};
 use crate::load::Measurement;
 use crate::pairs::Bench;
 use crate::saturated::Saturated;
 use crate::stats::Spread;
 
 /// Measures the figure.
-pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
+pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<KeyFigure>)> {
     let saturated = bench.saturated()?;
     let messages = saturated.up.samples(Configuration::Default, per_frame);
-    let goal = Goal {
-        what: "socket messages per frame at load",
+    let key = KeyFigure {
+        what: "socket messages per frame at full rate",
+        meaning: "So often does a frame make QEMU and the daemon exchange a message; one doorbell per frame is the \
+                  least that an unmodified driver sends.",
         paper: "~7 (derived)",
-        reach: 0.7,
-        strive: 0.2,
-        more_is_better: false,
         unit: Unit::Plain,
-        measured: Some(Spread::of(&messages)),
-        how: "airlane bench messages: default, UDP from the VM at full rate, a doorbell per frame"
-            .to_owned(),
+        measured: Spread::of(&messages),
+        figure: "messages",
+        how: "default, UDP from the VM at full rate, a doorbell per frame".to_owned(),
     };
     let figure = Figure {
         name: "messages",
         title: "Socket messages per frame at full rate",
+        meaning: "Each register that the guest's driver touches is a message; what interrupts cost comes on top of the \
+                  doorbells.",
         paper: "about 7, derived from table 1",
         panels: panels(&saturated, "messages per frame", per_frame),
         notes: vec![
@@ -34,7 +35,7 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
                 .to_owned(),
         ],
     };
-    Ok((figure, vec![goal]))
+    Ok((figure, vec![key]))
 }
 
 fn per_frame(turn: &Measurement) -> f64 {

@@ -10,7 +10,7 @@ mod throughput;
 
 use clap::ValueEnum;
 
-use super::finding::{Figure, Goal};
+use super::finding::{Figure, KeyFigure};
 use super::pairs::Bench;
 
 /// What can be measured.
@@ -32,11 +32,11 @@ pub enum Which {
     Scale,
     /// Real guests, in QEMU and User Mode Linux: goodput, interrupts and messages, untuned and tuned
     Guests,
-    /// All of them, real guests where the set-up is there, and the table of goals
+    /// All of them, and real guests where the set-up is there
     All,
 }
 
-type Measure = fn(&mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)>;
+type Measure = fn(&mut Bench) -> anyhow::Result<(Figure, Vec<KeyFigure>)>;
 
 impl Which {
     /// What is behind it.

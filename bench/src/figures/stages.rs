@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::configuration::Configuration;
-use crate::finding::{Bar, Figure, Goal, Panel, Unit};
+use crate::finding::{Bar, Figure, KeyFigure, Panel, Unit};
 use crate::load::{Doorbell, Load, Setting, UDP};
 use crate::pairs::Bench;
 use crate::stats::Spread;
@@ -79,10 +79,10 @@ fn is_outward(stage: &str) -> bool {
 const TO_THE_AIR: &str = "to the air, without waiting";
 
 /// Measures the figure.
-pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
+pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<KeyFigure>)> {
     let mut rigs = bench.rigs(PATHS.map(Setting::alone))?;
     let mut panels = Vec::new();
-    let mut goals = Vec::new();
+    let mut summary = Vec::new();
     for (title, load) in loads() {
         let mut stages = PATHS.map(|_| Stages::default());
         for round in 0..bench.effort.pairs {
@@ -100,12 +100,12 @@ pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<Goal>)> {
                 bars: stages.bars(outward),
             }));
         }
-        goals = goal(&stages).into_iter().collect();
+        summary = translation(&stages).into_iter().collect();
     }
-    Ok((figure(panels), goals))
+    Ok((figure(panels), summary))
 }
 
-/// Each frame alone, then as many as the air takes; goals are of the last.
+/// Each frame alone, then as many as the air takes; the summary is of the last.
 fn loads() -> [(&'static str, Load); 2] {
     let alone = Load::Paced {
         payload: UDP,
@@ -119,18 +119,18 @@ fn loads() -> [(&'static str, Load); 2] {
     [("a frame in a millisecond", alone), ("full rate", full)]
 }
 
-fn goal(stages: &[Stages; 2]) -> Option<Goal> {
+fn translation(stages: &[Stages; 2]) -> Option<KeyFigure> {
     let [_, default] = stages;
     let (translate, all) = (default.of("translate"), default.of(TO_THE_AIR));
-    (!translate.is_empty()).then(|| Goal {
-        what: "share of translation in it",
+    (!translate.is_empty()).then(|| KeyFigure {
+        what: "address translation's share of a frame's way to the air",
+        meaning: "So much of the time from the guest's doorbell to the medium goes into finding the memory behind the \
+                  guest's addresses; half of it did in the paper.",
         paper: "~50 %",
-        reach: 0.02,
-        strive: 0.005,
-        more_is_better: false,
         unit: Unit::Share,
-        measured: Some(Spread::of_ratios(&translate, &all)),
-        how: "airlane bench stages: translate over the whole way to the air, default at full rate"
+        measured: Spread::of_ratios(&translate, &all),
+        figure: "stages",
+        how: "translate over the whole way to the air, default at full rate"
             .to_owned(),
     })
 }
@@ -139,6 +139,7 @@ fn figure(panels: Vec<Panel>) -> Figure {
     Figure {
         name: "stages",
         title: "The way of a frame, stage by stage",
+        meaning: "Where the time goes between the guest's doorbell and the medium, and on the way back.",
         paper: "figure 6: 60,000 cycles from the guest's write to the card's queue, half of it address translation",
         panels,
         notes: vec![

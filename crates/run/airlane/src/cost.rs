@@ -92,6 +92,7 @@ impl Guests {
         Ok(Figure {
             name: "guests",
             title: "Real guests",
+            meaning: "What the tuning changes for unmodified guests: what they carry, and how often they are interrupted.",
             paper: "section 5: one real guest",
             panels: values.map(panel).into(),
             notes: vec![format!(

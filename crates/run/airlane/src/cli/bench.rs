@@ -12,7 +12,7 @@ use crate::cost::Guests;
 pub const EXAMPLES: &str = "\
 Examples:
   airlane bench throughput                       One figure, some seconds
-  airlane bench all --report out/report.html     Every figure and the table of goals, with plots
+  airlane bench all --report out/report.html     Every figure beside the paper's, with plots
   airlane bench latency --pairs 15 --json        More rounds; the findings for a machine
   airlane bench all --quick                      Whether it all works; its figures say little
 
