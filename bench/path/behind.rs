@@ -6,7 +6,7 @@ use airlane_daemon::AccessPoints;
 use airlane_daemon::radio::Radio;
 use airlane_dot11::{AccessCategory, Channel, Dbm, MacAddr};
 use airlane_host_driver::Host;
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, VmId};
 use airlane_nic::{Nic, Phy};
 use airlane_waist::{Event, Request};
 
@@ -19,11 +19,11 @@ pub trait Behind: Send + 'static {
     /// The medium, to put an access point there.
     fn air(&mut self) -> &mut Air;
     /// A VM asks for something.
-    fn request(&mut self, now: Micros, vm: VmId, request: Request, probe: &impl Probe);
+    fn request(&mut self, now: Instant, vm: VmId, request: Request, probe: &impl Probe);
     /// An access point sends.
-    fn inject(&mut self, now: Micros, from: RadioId, sent: Transmission, probe: &impl Probe);
+    fn inject(&mut self, now: Instant, from: RadioId, sent: Transmission, probe: &impl Probe);
     /// Runs everything that is due.
-    fn step(&mut self, now: Micros, probe: &impl Probe);
+    fn step(&mut self, now: Instant, probe: &impl Probe);
     /// The next event for a VM.
     fn next_for_vm(&mut self, probe: &impl Probe) -> Option<(VmId, Event)>;
 }
@@ -53,15 +53,15 @@ impl Behind for Radio {
         self.air_mut()
     }
 
-    fn request(&mut self, now: Micros, vm: VmId, request: Request, _: &impl Probe) {
+    fn request(&mut self, now: Instant, vm: VmId, request: Request, _: &impl Probe) {
         Radio::request(self, now, vm, request);
     }
 
-    fn inject(&mut self, now: Micros, from: RadioId, sent: Transmission, _: &impl Probe) {
+    fn inject(&mut self, now: Instant, from: RadioId, sent: Transmission, _: &impl Probe) {
         self.air_mut().transmit(now, from, sent);
     }
 
-    fn step(&mut self, now: Micros, _: &impl Probe) {
+    fn step(&mut self, now: Instant, _: &impl Probe) {
         Radio::step(self, now);
     }
 
@@ -94,15 +94,15 @@ impl Behind for Parts {
         &mut self.air
     }
 
-    fn request(&mut self, now: Micros, vm: VmId, request: Request, probe: &impl Probe) {
+    fn request(&mut self, now: Instant, vm: VmId, request: Request, probe: &impl Probe) {
         probe.stage(Stage::Host, || self.host.request(now, vm, request));
     }
 
-    fn inject(&mut self, now: Micros, from: RadioId, sent: Transmission, probe: &impl Probe) {
+    fn inject(&mut self, now: Instant, from: RadioId, sent: Transmission, probe: &impl Probe) {
         probe.stage(Stage::Air, || self.air.transmit(now, from, sent));
     }
 
-    fn step(&mut self, now: Micros, probe: &impl Probe) {
+    fn step(&mut self, now: Instant, probe: &impl Probe) {
         while self.turn(now, probe) {}
     }
 
@@ -113,7 +113,7 @@ impl Behind for Parts {
 
 impl Parts {
     /// One turn of [`Radio::step`]; true when anything has moved.
-    fn turn(&mut self, now: Micros, probe: &impl Probe) -> bool {
+    fn turn(&mut self, now: Instant, probe: &impl Probe) -> bool {
         let Self { air, host, nic, .. } = self;
         let mut moved = false;
         probe.stage(Stage::Host, || host.step(now));
@@ -132,7 +132,7 @@ impl Parts {
         moved
     }
 
-    fn hand_out_air_events(&mut self, now: Micros, probe: &impl Probe) -> bool {
+    fn hand_out_air_events(&mut self, now: Instant, probe: &impl Probe) -> bool {
         let Self { air, nic, card, .. } = self;
         let mut any = false;
         while let Some(event) = probe.stage(Stage::Air, || air.next_event()) {
@@ -153,7 +153,7 @@ struct Watched<'a, P> {
 }
 
 impl<P: Probe> Phy for Watched<'_, P> {
-    fn tune(&mut self, now: Micros, radio: RadioId, channel: Option<Channel>) {
+    fn tune(&mut self, now: Instant, radio: RadioId, channel: Option<Channel>) {
         self.air.tune(now, radio, channel);
     }
     fn set_addresses(&mut self, radio: RadioId, addresses: &[MacAddr]) {
@@ -162,14 +162,14 @@ impl<P: Probe> Phy for Watched<'_, P> {
     fn set_promiscuous(&mut self, radio: RadioId, on: bool) {
         self.air.set_promiscuous(radio, on);
     }
-    fn transmit(&mut self, now: Micros, radio: RadioId, transmission: Transmission) {
+    fn transmit(&mut self, now: Instant, radio: RadioId, transmission: Transmission) {
         let Self { air, probe } = self;
         probe.stage(Stage::Air, || air.transmit(now, radio, transmission));
     }
     fn queued(&self, radio: RadioId, category: AccessCategory) -> usize {
         self.air.queued(radio, category)
     }
-    fn cancel(&mut self, now: Micros, radio: RadioId, which: &dyn Fn(u64) -> bool) {
+    fn cancel(&mut self, now: Instant, radio: RadioId, which: &dyn Fn(u64) -> bool) {
         self.air.cancel(now, radio, which);
     }
 }

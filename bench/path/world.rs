@@ -9,7 +9,7 @@ use airlane_dot11::{Band, Buffer, Channel, MacAddr, OfdmRate, Rate};
 use airlane_iwl::testing::{FakeDriver, Station, TxOptions};
 use airlane_iwl::{Device, Identity, Model};
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{Event, Request};
 
 use crate::behind::{Behind, radio};
@@ -46,7 +46,7 @@ pub struct World<B> {
     behind: B,
     lanes: Vec<Lane>,
     access_point: RadioId,
-    now: Micros,
+    now: Instant,
     turn: usize,
 }
 
@@ -68,9 +68,9 @@ impl<B: Behind> World<B> {
         let mut behind = B::new();
         let air = behind.air();
         let access_point = air.add_radio(radio("access point"));
-        air.tune(Micros(0), access_point, Some(channel()));
+        air.tune(Instant(0), access_point, Some(channel()));
         air.set_addresses(access_point, &[AP]);
-        let shared = Arc::new(Mutex::new((behind, Micros(0))));
+        let shared = Arc::new(Mutex::new((behind, Instant(0))));
         let join = |number| join(&shared, VmId::new(number).expect("at most 16"), way);
         let lanes = (0..vms).map(join).collect();
         let shared = Arc::into_inner(shared).expect("no driver holds it any more");
@@ -164,7 +164,7 @@ impl Lane {
     }
 
     /// The radio's thread takes what the lane has asked for.
-    fn pass_on(&mut self, now: Micros, behind: &mut impl Behind, probe: &impl Probe) {
+    fn pass_on(&mut self, now: Instant, behind: &mut impl Behind, probe: &impl Probe) {
         while let Some(request) = probe.stage(Ring, || self.requests.pop()) {
             behind.request(now, self.vm, request, probe);
         }
@@ -197,7 +197,7 @@ fn address_of(vm: VmId) -> MacAddr {
 }
 
 /// From power-off to an associated station with a key, by the driver's own commands.
-fn join<B: Behind>(shared: &Arc<Mutex<(B, Micros)>>, vm: VmId, way: Translation) -> Lane {
+fn join<B: Behind>(shared: &Arc<Mutex<(B, Instant)>>, vm: VmId, way: Translation) -> Lane {
     let address = address_of(vm);
     let model = Model::Wifi5300;
     let mut memory = Memory::translated(way, vm, "bench");
@@ -244,7 +244,7 @@ fn associate(driver: &mut FakeDriver, address: MacAddr) {
 }
 
 /// Lets some time pass until the request is answered.
-fn answer<B: Behind>((behind, now): &mut (B, Micros), vm: VmId, request: Request) -> Vec<Event> {
+fn answer<B: Behind>((behind, now): &mut (B, Instant), vm: VmId, request: Request) -> Vec<Event> {
     behind.request(*now, vm, request, &Unwatched);
     let mut events = Vec::new();
     for _ in 0..8 {

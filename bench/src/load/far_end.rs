@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use airlane_air::{Air, AirEvent, RadioConfig, RadioId, Transmission};
 use airlane_dot11::{Buffer, Channel, EdcaParameters, MacAddr, OfdmRate, Rate, frame::Header};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 use super::words::{self, Word};
 use airlane_daemon::Neighbour;
@@ -46,7 +46,7 @@ pub struct FarEnd {
 
 /// A frame that goes into the radio's queue at a time.
 struct Planned {
-    at: Micros,
+    at: Instant,
     flow: u64,
     frame: Buffer,
 }
@@ -85,7 +85,7 @@ impl FarEnd {
         }
     }
 
-    fn hear(&mut self, at: Micros, frame: &[u8]) {
+    fn hear(&mut self, at: Instant, frame: &[u8]) {
         let Ok(header) = Header::parse(frame) else {
             return;
         };
@@ -97,7 +97,7 @@ impl FarEnd {
         }
     }
 
-    fn obey(&mut self, at: Micros, station: MacAddr, word: Word, body: &[u8]) {
+    fn obey(&mut self, at: Instant, station: MacAddr, word: Word, body: &[u8]) {
         match word {
             Word::Sink => {}
             Word::Echo { .. } => {
@@ -113,14 +113,14 @@ impl FarEnd {
     }
 
     /// Sends an answer to what was heard at `heard`.
-    fn answer(&mut self, heard: Micros, frame: Option<Buffer>) {
+    fn answer(&mut self, heard: Instant, frame: Option<Buffer>) {
         if let Some(frame) = frame {
             self.plan(heard + ANSWER_AFTER, NO_FLOW, frame);
         }
     }
 
     /// Behind what is planned for the same time.
-    fn plan(&mut self, at: Micros, flow: u64, frame: Buffer) {
+    fn plan(&mut self, at: Instant, flow: u64, frame: Buffer) {
         let behind = self.to_send.partition_point(|planned| planned.at <= at);
         self.to_send.insert(behind, Planned { at, flow, frame });
     }
@@ -147,7 +147,7 @@ impl FarEnd {
 
     fn supply(
         &mut self,
-        at: Micros,
+        at: Instant,
         station: MacAddr,
         payload: u16,
         depth: u32,
@@ -167,7 +167,7 @@ impl FarEnd {
         self.refill(at, number);
     }
 
-    fn settle(&mut self, at: Micros, station: MacAddr, frames: u32) {
+    fn settle(&mut self, at: Instant, station: MacAddr, frames: u32) {
         let (number, flow) = self.flow(station);
         if let Some(supply) = &mut flow.supply
             && supply.acknowledged
@@ -177,7 +177,7 @@ impl FarEnd {
         self.refill(at, number);
     }
 
-    fn refill(&mut self, at: Micros, number: u64) {
+    fn refill(&mut self, at: Instant, number: u64) {
         let flow = usize::try_from(number).ok();
         let flow = flow.and_then(|at| self.flows.get_mut(at));
         let Some(supply) = flow.and_then(|flow| flow.supply.as_mut()) else {
@@ -191,7 +191,7 @@ impl FarEnd {
         }
     }
 
-    fn segment(&mut self, at: Micros, station: MacAddr) {
+    fn segment(&mut self, at: Instant, station: MacAddr) {
         let frames = SEGMENTS_PER_ACKNOWLEDGEMENT;
         let flow = self.flow(station).1;
         flow.segments += 1;
@@ -209,7 +209,7 @@ impl FarEnd {
         self.answer(at, acknowledgement);
     }
 
-    fn delivered(&mut self, at: Micros, number: u64) {
+    fn delivered(&mut self, at: Instant, number: u64) {
         let flow = usize::try_from(number).ok();
         let flow = flow.and_then(|at| self.flows.get_mut(at));
         if let Some(supply) = flow.and_then(|flow| flow.supply.as_mut())
@@ -222,14 +222,14 @@ impl FarEnd {
 }
 
 impl Neighbour for FarEnd {
-    fn join(&mut self, now: Micros, air: &mut Air) {
+    fn join(&mut self, now: Instant, air: &mut Air) {
         let radio = air.add_radio(self.config.clone());
         air.set_addresses(radio, &[self.address]);
         air.tune(now, radio, Some(self.channel));
         self.radio = Some(radio);
     }
 
-    fn air_event(&mut self, _now: Micros, event: &AirEvent) -> bool {
+    fn air_event(&mut self, _now: Instant, event: &AirEvent) -> bool {
         if self.radio != Some(event.radio()) {
             return false;
         }
@@ -241,7 +241,7 @@ impl Neighbour for FarEnd {
         true
     }
 
-    fn step(&mut self, now: Micros, air: &mut Air) -> Option<Micros> {
+    fn step(&mut self, now: Instant, air: &mut Air) -> Option<Instant> {
         let radio = self.radio?;
         while self.to_send.front().is_some_and(|first| first.at <= now)
             && let Some(planned) = self.to_send.pop_front()
@@ -272,7 +272,7 @@ mod tests {
         air: Air,
         far_end: FarEnd,
         station: RadioId,
-        now: Micros,
+        now: Instant,
         /// How much later than asked for whoever runs them comes.
         late: Micros,
     }
@@ -302,14 +302,14 @@ mod tests {
             let mut air = Air::new(config);
             let station = air.add_radio(radio());
             air.set_addresses(station, &[OWN]);
-            air.tune(Micros(0), station, Some(channel()));
+            air.tune(Instant(0), station, Some(channel()));
             let mut far_end = FarEnd::new(FAR_END, channel(), radio());
-            far_end.join(Micros(0), &mut air);
+            far_end.join(Instant(0), &mut air);
             Self {
                 air,
                 far_end,
                 station,
-                now: Micros(0),
+                now: Instant(0),
                 late: Micros(0),
             }
         }
@@ -321,7 +321,7 @@ mod tests {
         }
 
         /// The same with the end of each frame.
-        fn say_and_listen(&mut self, word: Word) -> Vec<(Micros, Word)> {
+        fn say_and_listen(&mut self, word: Word) -> Vec<(Instant, Word)> {
             let header = words::header(1, [FAR_END, OWN, FAR_END], 0);
             let frame = [&header[..], &word.body(100)].concat();
             let frame = Buffer::from_slice(&frame).unwrap();
@@ -330,7 +330,7 @@ mod tests {
             let mut heard = Vec::new();
             loop {
                 let due = self.far_end.step(self.now, &mut self.air);
-                let due = Micros::earlier(due, self.air.step(self.now));
+                let due = Instant::earlier(due, self.air.step(self.now));
                 let mut moved = false;
                 while let Some(event) = self.air.next_event() {
                     moved = true;
@@ -361,7 +361,10 @@ mod tests {
     fn an_echo_is_sent_a_constant_after_what_it_answers() {
         let mut world = World::new();
         let echo = Word::Echo { number: 1 };
-        assert_eq!(world.say_and_listen(echo), [(ANSWER_AFTER, echo)]);
+        assert_eq!(
+            world.say_and_listen(echo),
+            [(Instant(0) + ANSWER_AFTER, echo)]
+        );
     }
 
     /// 50 µs are the kernel's usual timer slack: enough to come after the ACK of what was heard.

@@ -11,7 +11,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Micros;
+use crate::{Instant, Micros};
 
 /// Nothing is held back longer than this.
 pub const LONGEST: Micros = Micros(5_000);
@@ -90,7 +90,7 @@ pub enum Verdict {
     /// All of it goes out now, for one interrupt.
     Deliver,
     /// It waits for more, until this moment at the latest: ask again then.
-    Hold(Micros),
+    Hold(Instant),
 }
 
 /// Decides for one VM.
@@ -99,11 +99,11 @@ pub struct Coalescer {
     setting: Coalescing,
     /// Events that wait, and when the first of them came.
     held: u32,
-    since: Micros,
+    since: Instant,
     urgent: bool,
     /// Most transmissions in flight since the last delivery.
     deepest: u32,
-    last: Option<Micros>,
+    last: Option<Instant>,
     arrivals: Arrivals,
 }
 
@@ -113,7 +113,7 @@ impl Coalescer {
         Self {
             setting,
             held: 0,
-            since: Micros(0),
+            since: Instant(0),
             urgent: false,
             deepest: 0,
             last: None,
@@ -122,8 +122,11 @@ impl Coalescer {
     }
 
     /// An event has come that may wait. `in_flight`: transmissions that the radio still owes.
-    pub fn event(&mut self, now: Micros, in_flight: usize) {
-        let gap = self.last.replace(now).map(|last| now.since(last));
+    pub fn event(&mut self, now: Instant, in_flight: usize) {
+        let gap = self
+            .last
+            .replace(now)
+            .map(|last| now.saturating_since(last));
         if self.held == 0 {
             self.since = now;
         }
@@ -143,7 +146,7 @@ impl Coalescer {
     }
 
     /// Asked when everything that has come by now has been told, and again when a hold ends.
-    pub fn verdict(&mut self, now: Micros, in_flight: usize) -> Verdict {
+    pub fn verdict(&mut self, now: Instant, in_flight: usize) -> Verdict {
         if self.held == 0 && !self.urgent {
             return Verdict::Nothing;
         }
@@ -162,7 +165,7 @@ impl Coalescer {
     }
 
     /// Until when what waits may wait; `None` when not at all.
-    fn hold(&self, in_flight: u32) -> Option<Micros> {
+    fn hold(&self, in_flight: u32) -> Option<Instant> {
         let quiet = in_flight == 0 && self.arrivals.expected() < FEW;
         match self.setting {
             Coalescing::Off => None,
@@ -174,7 +177,7 @@ impl Coalescer {
         }
     }
 
-    fn hold_adaptively(&self, in_flight: u32) -> Option<Micros> {
+    fn hold_adaptively(&self, in_flight: u32) -> Option<Instant> {
         // Those come for sure; but a sender whose window is small must not wait for its own completions.
         let sure = (self.deepest / 2).min(MOST);
         let runs_dry = in_flight < FEW / 2;

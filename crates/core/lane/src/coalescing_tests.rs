@@ -3,8 +3,8 @@ use super::*;
 /// What a VM sees: when each event goes out.
 struct Run {
     coalescer: Coalescer,
-    waiting: Vec<Micros>,
-    due: Option<Micros>,
+    waiting: Vec<Instant>,
+    due: Option<Instant>,
     /// Interrupts so far, and what each event had to wait.
     interrupts: u32,
     delays: Vec<Micros>,
@@ -21,7 +21,7 @@ impl Run {
         }
     }
 
-    fn event(&mut self, now: Micros, in_flight: usize) {
+    fn event(&mut self, now: Instant, in_flight: usize) {
         self.until(now);
         self.waiting.push(now);
         self.coalescer.event(now, in_flight);
@@ -29,19 +29,19 @@ impl Run {
     }
 
     /// Lets holds end.
-    fn until(&mut self, now: Micros) {
+    fn until(&mut self, now: Instant) {
         while let Some(due) = self.due.filter(|&due| due <= now) {
             self.ask(due, 0);
         }
     }
 
-    fn ask(&mut self, now: Micros, in_flight: usize) {
+    fn ask(&mut self, now: Instant, in_flight: usize) {
         self.due = match self.coalescer.verdict(now, in_flight) {
             Verdict::Nothing => None,
             Verdict::Hold(until) => Some(until),
             Verdict::Deliver => {
                 self.interrupts += 1;
-                let waited = self.waiting.drain(..).map(|at| now.since(at));
+                let waited = self.waiting.drain(..).map(|at| now.saturating_since(at));
                 self.delays.extend(waited);
                 None
             }
@@ -51,9 +51,9 @@ impl Run {
     /// So many events this far apart, and time enough for all of them to go out.
     fn steadily(&mut self, events: u32, gap: u64, in_flight: usize) {
         for number in 0..u64::from(events) {
-            self.event(Micros(number * gap), in_flight);
+            self.event(Instant(number * gap), in_flight);
         }
-        self.until(Micros(u64::from(events) * gap) + LONGEST);
+        self.until(Instant(u64::from(events) * gap) + LONGEST);
         assert_eq!(self.delays.len(), events as usize, "all have gone out");
     }
 
@@ -81,9 +81,9 @@ fn by_count_ten_events_make_one_interrupt() {
 fn by_count_too_few_events_go_out_in_time() {
     let mut run = Run::new(Coalescing::Count(10));
     for at in [0, 100, 200] {
-        run.event(Micros(at), 5);
+        run.event(Instant(at), 5);
     }
-    run.until(LONGEST);
+    run.until(Instant(0) + LONGEST);
     assert_eq!((run.interrupts, run.delays.len()), (1, 3));
 }
 
@@ -118,7 +118,7 @@ fn at_a_hundred_frames_a_second_nothing_is_held_back() {
 fn with_few_in_flight_completions_are_not_held_back() {
     let mut run = Run::new(Coalescing::Adaptive);
     for number in 0..1_000 {
-        run.event(Micros(number * 2_000), (number % 3) as usize);
+        run.event(Instant(number * 2_000), (number % 3) as usize);
     }
     assert_eq!(run.interrupts, 1_000);
 }
@@ -141,7 +141,7 @@ fn under_load_one_interrupt_serves_many_received_frames() {
 #[test]
 fn who_answers_each_frame_before_the_next_comes_hardly_notices() {
     let mut run = Run::new(Coalescing::Adaptive);
-    let mut now = Micros(0);
+    let mut now = Instant(0);
     for _ in 0..10_000 {
         now += Micros(50);
         run.event(now, 0);
@@ -159,7 +159,7 @@ fn who_answers_each_frame_before_the_next_comes_hardly_notices() {
 #[test]
 fn exchanges_one_after_the_other_hardly_notice() {
     let mut run = Run::new(Coalescing::Adaptive);
-    let mut now = Micros(0);
+    let mut now = Instant(0);
     for _ in 0..5_000 {
         // A completion, the answer to the frame, and the next exchange a millisecond after that was seen.
         run.event(now, 0);
@@ -180,7 +180,7 @@ fn exchanges_one_after_the_other_hardly_notice() {
 fn a_small_window_does_not_run_dry() {
     let mut run = Run::new(Coalescing::Adaptive);
     // Eight in flight, and new ones only for completions that the sender knows of.
-    let (mut now, mut in_flight) = (Micros(0), 8usize);
+    let (mut now, mut in_flight) = (Instant(0), 8usize);
     for _ in 0..4_000 {
         now += Micros(600);
         in_flight -= 1;
@@ -198,9 +198,9 @@ fn the_end_of_load_is_not_held_up() {
     for setting in [Coalescing::Adaptive, Coalescing::Count(10)] {
         let mut run = Run::new(setting);
         for number in 0..5_003 {
-            run.event(Micros(number * 300), 50);
+            run.event(Instant(number * 300), 50);
         }
-        run.until(Micros(5_003 * 300) + LONGEST);
+        run.until(Instant(5_003 * 300) + LONGEST);
         assert!(run.waiting.is_empty(), "{setting}");
     }
 }
@@ -208,11 +208,11 @@ fn the_end_of_load_is_not_held_up() {
 #[test]
 fn what_is_urgent_takes_along_what_waits() {
     let mut coalescer = Coalescer::new(Coalescing::Count(10));
-    coalescer.event(Micros(0), 5);
-    assert!(matches!(coalescer.verdict(Micros(0), 5), Verdict::Hold(_)));
+    coalescer.event(Instant(0), 5);
+    assert!(matches!(coalescer.verdict(Instant(0), 5), Verdict::Hold(_)));
     coalescer.urgent();
-    assert_eq!(coalescer.verdict(Micros(1), 5), Verdict::Deliver);
-    assert_eq!(coalescer.verdict(Micros(1), 5), Verdict::Nothing);
+    assert_eq!(coalescer.verdict(Instant(1), 5), Verdict::Deliver);
+    assert_eq!(coalescer.verdict(Instant(1), 5), Verdict::Nothing);
 }
 
 #[test]

@@ -6,13 +6,13 @@
 //! Nothing here knows 802.11, PCI or memory. Dependencies point at this crate, never from it.
 
 pub mod coalescing;
-mod micros;
 pub mod polling;
 pub mod ring;
 pub mod stamp;
+mod time;
 mod vm_id;
 
 pub use coalescing::{Coalescer, Coalescing, Verdict};
-pub use micros::Micros;
 pub use polling::{PollCounters, Poller, Polling};
+pub use time::{Instant, Micros};
 pub use vm_id::{MAX_VMS, VmId, VmIdError};

@@ -10,7 +10,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Micros;
+use crate::{Instant, Micros};
 
 /// Adaptive: the first time to look again after a short sleep.
 const FIRST: Micros = Micros(10);
@@ -96,8 +96,8 @@ pub struct Poller {
     /// How long to look again before sleeping.
     window: Micros,
     /// Since when nothing has been found.
-    idle: Option<Micros>,
-    looked: Micros,
+    idle: Option<Instant>,
+    looked: Instant,
     asleep: bool,
     counters: PollCounters,
 }
@@ -109,7 +109,7 @@ impl Poller {
             setting,
             window: Micros(0),
             idle: None,
-            looked: Micros(0),
+            looked: Instant(0),
             asleep: false,
             counters: PollCounters::default(),
         }
@@ -121,7 +121,7 @@ impl Poller {
     }
 
     /// A look has found something.
-    pub fn found(&mut self, now: Micros) {
+    pub fn found(&mut self, now: Instant) {
         if !self.woken(now) && self.idle.is_some() {
             self.counters.polls_paid += 1;
         }
@@ -130,7 +130,7 @@ impl Poller {
 
     /// A look has found nothing. Says whether to look again (and let others run before): else the thread
     /// sleeps. `in_flight`: there is work that others will answer.
-    pub fn again(&mut self, now: Micros, in_flight: bool) -> bool {
+    pub fn again(&mut self, now: Instant, in_flight: bool) -> bool {
         self.woken(now);
         let first = self.idle.is_none();
         let idle = *self.idle.get_or_insert(now);
@@ -150,11 +150,11 @@ impl Poller {
     }
 
     /// If there was a sleep, it is over. Had it been short enough, looking would have spared it.
-    fn woken(&mut self, now: Micros) -> bool {
+    fn woken(&mut self, now: Instant) -> bool {
         if !std::mem::take(&mut self.asleep) {
             return false;
         }
-        let slept = now.since(self.looked);
+        let slept = now.saturating_since(self.looked);
         if let Polling::Adaptive(longest) = self.setting {
             self.window = match slept <= longest {
                 true => Micros((self.window.0 * 2).max(FIRST.0)).min(longest),
@@ -165,17 +165,17 @@ impl Poller {
         true
     }
 
-    fn pays(&mut self, now: Micros, idle: Micros, first: bool) -> bool {
+    fn pays(&mut self, now: Instant, idle: Instant, first: bool) -> bool {
         if self.window.0 < FIRST.0.min(self.longest()) {
             return false;
         }
         // Yielding took longer than all looking should: the processor is wanted by others.
-        if !first && now.since(self.looked) > self.window {
+        if !first && now.saturating_since(self.looked) > self.window {
             self.counters.polls_late += 1;
             self.window = Micros(0);
             return false;
         }
-        now.since(idle) < self.window
+        now.saturating_since(idle) < self.window
     }
 
     fn longest(&self) -> u64 {

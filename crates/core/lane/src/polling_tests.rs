@@ -4,10 +4,10 @@ use super::*;
 fn looks(poller: &mut Poller, work: &[u64], step: u64) -> u64 {
     let (mut now, mut looks) = (0, 0);
     for &at in work {
-        poller.found(Micros(now));
+        poller.found(Instant(now));
         loop {
             looks += 1;
-            now = match poller.again(Micros(now), true) {
+            now = match poller.again(Instant(now), true) {
                 true => now + step,
                 false => at.max(now),
             };
@@ -30,13 +30,13 @@ fn adaptive() -> Poller {
 #[test]
 fn off_sleeps_at_the_first_empty_look() {
     let mut poller = Poller::new(Polling::Off);
-    assert!(!poller.again(Micros(0), true));
+    assert!(!poller.again(Instant(0), true));
 }
 
 #[test]
 fn always_never_sleeps() {
     let mut poller = Poller::new(Polling::Always);
-    assert!((0..1_000).all(|at| poller.again(Micros(at * 100), false)));
+    assert!((0..1_000).all(|at| poller.again(Instant(at * 100), false)));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn work_that_comes_late_is_not_looked_for() {
 fn without_work_in_flight_it_sleeps() {
     let mut poller = adaptive();
     looks(&mut poller, &every(20, 100), 1);
-    assert!(!poller.again(Micros(2_001), false));
+    assert!(!poller.again(Instant(2_001), false));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::time::Duration;
 use airlane_air::capture::radiotap;
 use airlane_air::{Captured, Tap};
 use airlane_dot11::MacAddr;
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 use airlane_lane::ring::{self, NoWake};
 use anyhow::Context;
 use pcap_file::DataLink;
@@ -35,7 +35,7 @@ const AT_ONE_GO: usize = 1 << 20;
 
 /// A captured frame behind its radiotap header.
 struct Packet {
-    at: Micros,
+    at: Instant,
     bytes: Arc<[u8]>,
 }
 
@@ -225,6 +225,7 @@ mod tests {
     use super::*;
     use airlane_air::{Air, AirConfig, Position, RadioConfig};
     use airlane_dot11::{Band, Channel, Dbm, Rate};
+    use airlane_lane::Micros;
     use std::sync::mpsc::channel;
 
     const MINE: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -235,10 +236,10 @@ mod tests {
     }
 
     fn show(taps: &mut Taps, frame: &[u8]) {
-        show_at(taps, Micros(1), frame);
+        show_at(taps, Instant(1), frame);
     }
 
-    fn show_at(taps: &mut Taps, start: Micros, frame: &[u8]) {
+    fn show_at(taps: &mut Taps, start: Instant, frame: &[u8]) {
         let from = Air::new(AirConfig::default()).add_radio(RadioConfig {
             name: "r".into(),
             position: Position::default(),
@@ -299,7 +300,7 @@ mod tests {
         let mut writer = begin(BufWriter::with_capacity(AT_ONE_GO, reader.clone())).unwrap();
         writer.get_mut().flush().unwrap();
         for at in 0..500 {
-            show_at(&mut taps, Micros(at), &ack(MINE));
+            show_at(&mut taps, Instant(at), &ack(MINE));
         }
         assert_eq!(tapped.empty(&mut writer).unwrap(), 500);
         assert_eq!(
@@ -325,7 +326,7 @@ mod tests {
         let air = std::thread::spawn(move || {
             let mut taps = Taps::new(joining);
             for at in 0..3_000 {
-                show_at(&mut taps, Micros(at), &ack(MINE));
+                show_at(&mut taps, Instant(at), &ack(MINE));
             }
         });
         let mut file = Vec::new();
@@ -344,7 +345,7 @@ mod tests {
         let reader = Reader::default();
         let out = reader.clone();
         let writer = std::thread::spawn(move || tapped.write_to(out));
-        show_at(&mut taps, Micros(7), &ack(MINE));
+        show_at(&mut taps, Instant(7), &ack(MINE));
         let heads_and_frames = 2;
         while reader.0.lock().unwrap().len() < heads_and_frames {
             std::thread::yield_now();

@@ -5,27 +5,27 @@
     reason = "the one place where the daemon reads the time"
 )]
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 
 /// The run's clock. The only place where the daemon reads the time.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    start: Instant,
+    start: std::time::Instant,
 }
 
 impl Clock {
     /// A clock that reads zero now.
     pub fn start() -> Self {
         Self {
-            start: Instant::now(),
+            start: std::time::Instant::now(),
         }
     }
 
     /// Microseconds since the start.
-    pub fn now(&self) -> Micros {
-        Micros(u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX))
+    pub fn now(&self) -> Instant {
+        Instant(u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 
     /// The time of day when this clock read zero, since the Unix epoch.
@@ -35,7 +35,8 @@ impl Clock {
     }
 
     /// How long until `when`; zero when it has passed.
-    pub fn until(&self, when: Micros) -> Duration {
-        (self.start + Duration::from_micros(when.0)).saturating_duration_since(Instant::now())
+    pub fn until(&self, when: Instant) -> Duration {
+        let when = self.start + Duration::from_micros(when.0);
+        when.saturating_duration_since(std::time::Instant::now())
     }
 }

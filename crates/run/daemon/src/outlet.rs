@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_lane::{Coalescer, Coalescing, Micros, Verdict, ring::Sender};
+use airlane_lane::{Coalescer, Coalescing, Instant, Verdict, ring::Sender};
 use airlane_waist::{Command, Event, Request};
 
 /// Events of one VM, in order.
@@ -17,7 +17,7 @@ pub struct Outlet {
     coalescer: Coalescer,
     /// Frames that the radio has taken and not reported.
     in_flight: usize,
-    due: Option<Micros>,
+    due: Option<Instant>,
     holds: u64,
     deliveries: u64,
 }
@@ -44,7 +44,7 @@ impl Outlet {
     }
 
     /// The radio has something for the VM's card.
-    pub fn event(&mut self, now: Micros, event: Event) {
+    pub fn event(&mut self, now: Instant, event: Event) {
         match &event {
             Event::Transmitted(..) => {
                 self.in_flight = self.in_flight.saturating_sub(1);
@@ -65,7 +65,7 @@ impl Outlet {
     }
 
     /// Decides what may go, once all that the radio had by now has been told; and when to ask again.
-    pub fn settle(&mut self, now: Micros) -> Option<Micros> {
+    pub fn settle(&mut self, now: Instant) -> Option<Instant> {
         self.due = match self.coalescer.verdict(now, self.in_flight) {
             Verdict::Nothing => None,
             Verdict::Hold(until) => {

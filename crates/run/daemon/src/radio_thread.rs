@@ -9,7 +9,7 @@ use airlane_engine::RadioStatus;
 use airlane_engine::journal::Notice;
 use airlane_engine::radio::{Placed, Radio};
 use airlane_lane::ring::{Receiver, Sender};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, Micros, VmId};
 use airlane_transport::{EventFd, FromHwsim, ToHwsim};
 use airlane_waist::{Event, Request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -81,9 +81,9 @@ pub struct RadioThread {
     lag: Micros,
     hwsim_ring_full: u64,
     listeners: Listeners,
-    due: Option<Micros>,
+    due: Option<Instant>,
     /// When the first of the events that lanes wait for must go.
-    held_until: Option<Micros>,
+    held_until: Option<Instant>,
     looker: Looker,
     stopped: bool,
 }
@@ -157,17 +157,17 @@ impl RadioThread {
         }
     }
 
-    fn next_due(&self) -> Option<Micros> {
+    fn next_due(&self) -> Option<Instant> {
         self.due.into_iter().chain(self.held_until).min()
     }
 
-    fn note_lag(&mut self, now: Micros) {
+    fn note_lag(&mut self, now: Instant) {
         if let Some(due) = self.due {
-            self.lag = self.lag.max(now.since(due));
+            self.lag = self.lag.max(now.saturating_since(due));
         }
     }
 
-    fn take(&mut self, now: Micros) -> bool {
+    fn take(&mut self, now: Instant) -> bool {
         let mut took = false;
         for lane in &mut self.lanes {
             for _ in 0..BATCH {
@@ -201,7 +201,7 @@ impl RadioThread {
         took
     }
 
-    fn hand_out(&mut self, now: Micros) {
+    fn hand_out(&mut self, now: Instant) {
         while let Some((vm, event)) = self.radio.next_for_vm() {
             if let Some(lane) = self.lanes.get_mut(vm.index()) {
                 lane.give(now, event);
@@ -304,7 +304,7 @@ impl Lane {
         ]
     }
 
-    fn give(&mut self, now: Micros, event: Event) {
+    fn give(&mut self, now: Instant, event: Event) {
         let room = self
             .ends
             .events
@@ -319,7 +319,7 @@ impl Lane {
     }
 
     /// Hands over what may go; says when to come back for the rest.
-    fn let_go(&mut self, now: Micros) -> Option<Micros> {
+    fn let_go(&mut self, now: Instant) -> Option<Instant> {
         let due = self.outlet.settle(now);
         self.outlet.release(&mut self.ends.events);
         due

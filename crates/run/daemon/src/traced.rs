@@ -8,7 +8,7 @@ use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, OfdmRate, Rate};
 use airlane_iwl::driver::{Card, Driver, MEMORY, Station, TxOptions};
 use airlane_iwl::{Identity, Model};
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
-use airlane_lane::{Micros, Polling, VmId};
+use airlane_lane::{Instant, Micros, Polling, VmId};
 use airlane_transport::{LaneEnd, PciDevice};
 use airlane_waist::{Event, Request};
 use serde_json::Value;
@@ -48,7 +48,7 @@ struct Lane {
     events: Sender<Event>,
     radio: Radio,
     access_point: RadioId,
-    now: Micros,
+    now: Instant,
 }
 
 impl Card for Lane {
@@ -101,7 +101,7 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
     *behind.stamps() = recorders.radio;
     let access_point = behind.air_mut().add_radio(radio("access point"));
     let air = behind.air_mut();
-    air.tune(Micros(0), access_point, Some(channel()));
+    air.tune(Instant(0), access_point, Some(channel()));
     air.set_addresses(access_point, &[AP]);
     let (to_radio, requests) = ring(1_024, Arc::new(NoWake));
     let (events, from_radio) = ring(1_024, Arc::new(NoWake));
@@ -131,7 +131,7 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
             events,
             radio: behind,
             access_point,
-            now: Micros(0),
+            now: Instant(0),
         },
         model,
     );

@@ -9,7 +9,7 @@ use airlane_air::{Air, AirConfig, RadioConfig, RadioId};
 use airlane_dma::Memory;
 use airlane_engine::{Neighbour, hand_to_neighbours, step_neighbours};
 use airlane_iwl::{Device, Identity};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, VmId};
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_transport::{Ended, EventFd, LaneEnd, PciDevice, VfioUserServer};
 
@@ -74,7 +74,7 @@ struct Port {
     card: RadioId,
     neighbours: Vec<Box<dyn Neighbour>>,
     clock: Clock,
-    due: Option<Micros>,
+    due: Option<Instant>,
 }
 
 impl Port {
@@ -91,7 +91,7 @@ impl Port {
             nic.assign(vm, identity.address, AddressPolicy::default());
         }
         for neighbour in &mut neighbours {
-            neighbour.join(Micros(0), &mut air);
+            neighbour.join(Instant(0), &mut air);
         }
         Self {
             device: Device::new(identity),
@@ -105,14 +105,14 @@ impl Port {
     }
 
     /// One exchange between all parts; true when anything has moved.
-    fn turn(&mut self, now: Micros) -> bool {
+    fn turn(&mut self, now: Instant) -> bool {
         let mut moved = self.ask(now);
         let mut due = self.nic.step(now, &mut self.air);
-        due = Micros::earlier(
+        due = Instant::earlier(
             due,
             step_neighbours(&mut self.neighbours, now, &mut self.air),
         );
-        self.due = Micros::earlier(due, self.air.step(now));
+        self.due = Instant::earlier(due, self.air.step(now));
         while let Some(event) = self.air.next_event() {
             moved = true;
             if event.radio() == self.card {
@@ -128,7 +128,7 @@ impl Port {
         moved
     }
 
-    fn ask(&mut self, now: Micros) -> bool {
+    fn ask(&mut self, now: Instant) -> bool {
         let mut asked = false;
         let Some(vm) = VmId::all().next() else {
             return asked;

@@ -16,7 +16,7 @@ use airlane_dot11::{Dbm, MacAddr};
 use airlane_guests::setup::Setup;
 use airlane_guests::state::View;
 use airlane_iwl::{Model, microcode};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use airlane_nic::AddressPolicy;
 use airlane_scenario::{
     self as scenario, ACCESS_POINT_VM, AccessPoint, ApKind, Scenario, Uplink, Vmm,
@@ -247,7 +247,7 @@ fn built_in(scenario: &Scenario, index: usize, ap: &AccessPoint, uplink: &Uplink
     let number = index as u64;
     let mut bss = Config::new(ap.bssid, &ap.ssid, ap.channel);
     bss.seed = scenario.air.seed.wrapping_add(number);
-    bss.first_beacon = Micros(BEACONS_APART * number);
+    bss.first_beacon = Instant(BEACONS_APART * number);
     bss.group_rekey = ap
         .group_rekey
         .map(|seconds| Micros::from_millis(seconds * 1_000));

@@ -168,7 +168,7 @@ fn octets_in(nanos: u32, rate: Rate) -> usize {
 fn opportunity(head: &Pending, rate: Rate) -> Micros {
     match head.transmission.edca.txop {
         Micros(0) => LONGEST,
-        txop => txop - block_ack_nav(head.transmission.channel.band(), rate),
+        txop => txop.saturating_sub(block_ack_nav(head.transmission.channel.band(), rate)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use airlane_dot11::{AccessCategory, BufferPool, Channel, MacAddr, frame::Header};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
@@ -36,7 +36,7 @@ pub struct Air {
     pub(crate) addresses: BTreeSet<(MacAddr, RadioId)>,
     pub(crate) tap: Option<Box<dyn Tap + Send>>,
     /// Never goes back.
-    pub(crate) now: Micros,
+    pub(crate) now: Instant,
     /// Lists of MPDUs, used again without allocation.
     pub(crate) spare: Vec<Vec<Mpdu>>,
     /// Frames that an exchange has left in their queue.
@@ -65,7 +65,7 @@ impl Air {
             retries: BufferPool::new(RETRY_BUFFERS),
             addresses: BTreeSet::new(),
             tap: None,
-            now: Micros(0),
+            now: Instant(0),
             spare: Vec::new(),
             kept: Vec::new(),
             scratch: Vec::new(),
@@ -106,7 +106,7 @@ impl Air {
     /// What a radio hears, and where it sends, from now on; `None`: nothing. A frame that began
     /// before is not heard, unless only the width changes. At 40 MHz a frame at a wide rate takes both
     /// halves, and goes out at the narrow rate when the other half is busy.
-    pub fn tune(&mut self, now: Micros, id: RadioId, channel: Option<Channel>) {
+    pub fn tune(&mut self, now: Instant, id: RadioId, channel: Option<Channel>) {
         self.run_until(now);
         let second = channel.and_then(Channel::secondary);
         let second = second.map(|secondary| self.medium_of(secondary));
@@ -162,7 +162,7 @@ impl Air {
     }
 
     /// Puts a frame at the end of its queue. Its end comes as [`AirEvent::Sent`].
-    pub fn transmit(&mut self, now: Micros, id: RadioId, transmission: Transmission) {
+    pub fn transmit(&mut self, now: Instant, id: RadioId, transmission: Transmission) {
         self.run_until(now);
         if self.radios.get(id).is_none() {
             self.counters.removed_radio += 1;
@@ -190,7 +190,7 @@ impl Air {
 
     /// Drops the queued transmissions whose token `matches`; each is reported as cancelled. The one
     /// in the middle of its frame exchange stays.
-    pub fn cancel(&mut self, now: Micros, id: RadioId, matches: impl FnMut(u64) -> bool) {
+    pub fn cancel(&mut self, now: Instant, id: RadioId, matches: impl FnMut(u64) -> bool) {
         self.run_until(now);
         self.cancel_where(id, matches, false);
     }
@@ -198,10 +198,10 @@ impl Air {
     /// Runs everything due until `now`, each at its own time, and says when to come back: before that,
     /// no event can come out. `None`: none can, unless something more goes in. Called late, nothing is
     /// hurried or reordered.
-    pub fn step(&mut self, now: Micros) -> Option<Micros> {
+    pub fn step(&mut self, now: Instant) -> Option<Instant> {
         let due = self.schedule.next().is_some_and(|(time, _)| time <= now);
         if due && let Some(expected) = self.horizon() {
-            let lag = now.since(expected);
+            let lag = now.saturating_since(expected);
             self.counters.lag_max = self.counters.lag_max.max(lag);
         }
         self.run_until(now);
@@ -228,7 +228,7 @@ impl Air {
         &self.counters
     }
 
-    fn run_until(&mut self, now: Micros) {
+    fn run_until(&mut self, now: Instant) {
         while let Some((time, due)) = self.schedule.next()
             && time <= now
         {

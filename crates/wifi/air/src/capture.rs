@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::{Air, AirConfig, Position, RadioConfig};
     use airlane_dot11::{Channel, Dbm, OfdmRate};
-    use airlane_lane::Micros;
+    use airlane_lane::Instant;
 
     fn captured(rate: Rate, signal: Option<Dbm>) -> Radiotap {
         header(rate, signal, None)
@@ -170,8 +170,8 @@ mod tests {
             tx_power: Dbm(15.0),
         });
         radiotap(&Captured {
-            start: Micros(0x0102_0304_0506_0708),
-            end: Micros(0),
+            start: Instant(0x0102_0304_0506_0708),
+            end: Instant(0),
             channel: Channel::new(Band::Ghz2, 1).unwrap(),
             rate,
             power: Dbm(15.0),

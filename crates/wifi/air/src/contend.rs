@@ -4,7 +4,7 @@
 //! an idle radio costs nothing and looks back at the recent past when it begins to contend.
 
 use airlane_dot11::{AccessCategory, Channel};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 use crate::airtime::eifs_extra;
 use crate::medium::{Past, Ppdu};
@@ -120,9 +120,9 @@ impl Air {
     }
 
     /// Since when the radio has heard nobody, and until when the medium is reserved for it.
-    fn look_back(&self, radio: &Radio, medium: MediumId) -> (Micros, Micros) {
+    fn look_back(&self, radio: &Radio, medium: MediumId) -> (Instant, Instant) {
         let mut idle_since = radio.sent_until.max(radio.tuned_since);
-        let mut nav_until = Micros(0);
+        let mut nav_until = Instant(0);
         let past = self.media.get(medium.0).map(|medium| medium.past.iter());
         for past in past.into_iter().flatten() {
             let began_after_tuning = past.end > radio.tuned_since;
@@ -367,7 +367,7 @@ impl Air {
 
 impl Radio {
     /// Lets the counters run, if nothing holds them.
-    pub(crate) fn start_counting(&mut self, now: Micros) {
+    pub(crate) fn start_counting(&mut self, now: Instant) {
         if !self.sense.contending || self.sense.busy || self.engaged() || self.sense.counting {
             return;
         }
@@ -379,7 +379,7 @@ impl Radio {
     }
 
     /// Holds the counters where they are.
-    pub(crate) fn stop_counting(&mut self, now: Micros) {
+    pub(crate) fn stop_counting(&mut self, now: Instant) {
         let clear_from = self.sense.clear_from();
         if std::mem::take(&mut self.sense.counting) {
             for queue in &mut self.queues {

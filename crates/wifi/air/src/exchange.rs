@@ -78,7 +78,9 @@ impl Air {
     /// Plans a frame a SIFS from now.
     fn after_sifs(&mut self, mut ppdu: Ppdu) {
         let start = self.now + sifs(ppdu.channel.band());
-        ppdu.end = start + (ppdu.end - ppdu.start);
+        let span = ppdu.end.checked_since(ppdu.start);
+        debug_assert!(span.is_some(), "a planned frame ends before it begins");
+        ppdu.end = start + span.unwrap_or_default();
         ppdu.start = start;
         let id = self.ppdus.insert(ppdu);
         self.schedule.at(start, Due::Start(id));
@@ -169,7 +171,7 @@ impl Air {
                 && medium.active.is_empty()
                 && let Some(airtime) = self.counters.channels.get_mut(here.0)
             {
-                airtime.busy += now.since(medium.busy_since);
+                airtime.busy += now.saturating_since(medium.busy_since);
             }
         }
     }

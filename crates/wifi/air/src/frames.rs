@@ -141,7 +141,7 @@ impl Air {
             octets,
             start: self.now,
             end: self.now + length,
-            nav: ppdu.nav - (sifs(band) + length),
+            nav: ppdu.nav.saturating_sub(sifs(band) + length),
             overlaps: ArrayVec::new(),
             jammed: false,
             medium: ppdu.medium,

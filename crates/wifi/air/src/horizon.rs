@@ -6,7 +6,7 @@
 //! time-outs do come out: what is heard, what has been sent.
 
 use airlane_dot11::Channel;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 use crate::airtime::{ACK_BYTES, duration, protection_rate, response_rate};
 use crate::medium::PpduId;
@@ -17,14 +17,14 @@ use crate::{Air, Protection};
 
 impl Air {
     /// The earliest time at which an event can come out while nothing more goes in.
-    pub(crate) fn horizon(&self) -> Option<Micros> {
+    pub(crate) fn horizon(&self) -> Option<Instant> {
         let planned = self.schedule.iter();
         planned
             .filter_map(|(time, due)| self.comes_out(time, due))
             .min()
     }
 
-    fn comes_out(&self, time: Micros, due: Due) -> Option<Micros> {
+    fn comes_out(&self, time: Instant, due: Due) -> Option<Instant> {
         match due {
             Due::End(_) | Due::Timeout(..) => Some(time),
             Due::Start(ppdu) => Some(self.end_of_planned(ppdu).unwrap_or(time)),
@@ -33,7 +33,7 @@ impl Air {
     }
 
     /// `None`: it is called off, which may be told.
-    fn end_of_planned(&self, id: PpduId) -> Option<Micros> {
+    fn end_of_planned(&self, id: PpduId) -> Option<Instant> {
         let ppdu = self.ppdus.get(id)?;
         let sender = self.radios.get(ppdu.source.radio)?;
         (sender.medium() == Some(ppdu.medium)).then_some(ppdu.end)
@@ -41,7 +41,7 @@ impl Air {
 
     /// The earliest end of a frame that one of the contenders begins. Those with a post-back-off
     /// alone begin none.
-    fn first_end(&self, id: MediumId, serial: u32) -> Option<Micros> {
+    fn first_end(&self, id: MediumId, serial: u32) -> Option<Instant> {
         let medium = self.media.get(id.0)?;
         if medium.access_serial != serial {
             return None;
@@ -53,7 +53,7 @@ impl Air {
 }
 
 impl Radio {
-    fn first_end(&self) -> Option<Micros> {
+    fn first_end(&self) -> Option<Instant> {
         let (_, channel) = self.tuned?;
         let heads = self
             .queues

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use airlane_dot11::{Buffer, Channel, Dbm, MacAddr, Rate, frame};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use arrayvec::ArrayVec;
 
 use crate::queue::Stream;
@@ -69,8 +69,8 @@ pub(crate) struct Ppdu {
     pub transmitter: Option<MacAddr>,
     /// Bytes, FCS included.
     pub octets: usize,
-    pub start: Micros,
-    pub end: Micros,
+    pub start: Instant,
+    pub end: Instant,
     /// How long the medium stays reserved after the end.
     pub nav: Micros,
     pub overlaps: ArrayVec<Source, OVERLAPS>,
@@ -160,13 +160,13 @@ pub(crate) struct Past {
     pub overlapped: bool,
     /// Only its other half was here.
     pub half: bool,
-    pub end: Micros,
-    pub nav_until: Micros,
+    pub end: Instant,
+    pub nav_until: Instant,
 }
 
 impl Past {
     /// What is remembered of a frame that is over.
-    pub fn of(ppdu: &Ppdu, half: bool, now: Micros) -> Self {
+    pub fn of(ppdu: &Ppdu, half: bool, now: Instant) -> Self {
         Self {
             source: ppdu.source,
             channel: ppdu.channel,
@@ -194,9 +194,9 @@ pub(crate) struct Medium {
     pub halves: Vec<PpduId>,
     pub past: VecDeque<Past>,
     /// The planned access, and its number: older ones are void.
-    pub access_at: Option<Micros>,
+    pub access_at: Option<Instant>,
     pub access_serial: u32,
-    pub busy_since: Micros,
+    pub busy_since: Instant,
 }
 
 impl Medium {
@@ -211,7 +211,7 @@ impl Medium {
             past: VecDeque::new(),
             access_at: None,
             access_serial: 0,
-            busy_since: Micros(0),
+            busy_since: Instant(0),
         }
     }
 
@@ -221,7 +221,7 @@ impl Medium {
     }
 
     /// Remembers a frame for as long as it can hold anyone back.
-    pub fn remember(&mut self, past: Past, now: Micros) {
+    pub fn remember(&mut self, past: Past, now: Instant) {
         while let Some(oldest) = self.past.front()
             && oldest.nav_until.max(oldest.end + LONGEST_WAIT) < now
         {

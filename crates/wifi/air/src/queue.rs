@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use airlane_dot11::frame::{self, Header};
 use airlane_dot11::{Channel, EdcaParameters, MacAddr, Rate};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use rand::Rng;
 use rand::rngs::SmallRng;
 
@@ -149,7 +149,7 @@ pub(crate) struct Queue {
     /// Slots still to wait; `None` when no back-off is owed.
     backoff: Option<u32>,
     /// Not counting before this.
-    from: Micros,
+    from: Instant,
     timing: Timing,
 }
 
@@ -182,7 +182,7 @@ impl Queue {
     }
 
     /// The head meets the medium. Free and no back-off owed: it may go at the next slot boundary.
-    pub fn arm(&mut self, now: Micros, medium_free: bool, rng: &mut SmallRng) {
+    pub fn arm(&mut self, now: Instant, medium_free: bool, rng: &mut SmallRng) {
         let edca = self.adopt_head();
         if self.backoff.is_none() {
             self.backoff = Some(if medium_free {
@@ -217,14 +217,14 @@ impl Queue {
     }
 
     /// Counting starts again now.
-    pub fn resume(&mut self, now: Micros) {
+    pub fn resume(&mut self, now: Instant) {
         self.from = now;
     }
 
     /// When the counter reaches zero if nobody disturbs, the medium being free since `clear_from`.
-    pub fn access_at(&self, clear_from: Micros) -> Option<Micros> {
+    pub fn access_at(&self, clear_from: Instant) -> Option<Instant> {
         let slots = u64::from(self.backoff?);
-        Some(Micros(
+        Some(Instant(
             self.count_from(clear_from) + slots * self.timing.slot,
         ))
     }
@@ -232,7 +232,7 @@ impl Queue {
     /// Takes off the slots that began until `now`. A counter above zero is taken down at the
     /// beginning of a slot, whatever becomes of the slot (IEEE 802.11-2020 10.23.2.4): who waits
     /// while another sends has one slot less to wait after it.
-    pub fn freeze(&mut self, now: Micros, clear_from: Micros) {
+    pub fn freeze(&mut self, now: Instant, clear_from: Instant) {
         let Some(counted) = now.0.checked_sub(self.count_from(clear_from)) else {
             return;
         };
@@ -244,7 +244,7 @@ impl Queue {
 
     /// The first slot boundary after AIFS that is not before `from`: all who saw the medium fall
     /// free at the same time share their boundaries.
-    fn count_from(&self, clear_from: Micros) -> u64 {
+    fn count_from(&self, clear_from: Instant) -> u64 {
         let Timing { aifs, slot } = self.timing;
         let first = clear_from.0.saturating_add(aifs);
         let late = self.from.0.saturating_sub(first);
@@ -271,12 +271,12 @@ mod tests {
     #[test]
     fn the_counter_runs_from_aifs_on_and_keeps_what_is_left() {
         let mut queue = queue(5);
-        assert_eq!(queue.access_at(Micros(100)), Some(Micros(100 + 34 + 45)));
-        queue.freeze(Micros(100 + 34 + 20), Micros(100));
+        assert_eq!(queue.access_at(Instant(100)), Some(Instant(100 + 34 + 45)));
+        queue.freeze(Instant(100 + 34 + 20), Instant(100));
         assert_eq!(queue.backoff, Some(2));
-        queue.freeze(Micros(90), Micros(100));
+        queue.freeze(Instant(90), Instant(100));
         assert_eq!(queue.backoff, Some(2));
-        queue.freeze(Micros(100 + 34), Micros(100));
+        queue.freeze(Instant(100 + 34), Instant(100));
         assert_eq!(
             queue.backoff,
             Some(1),
@@ -287,8 +287,8 @@ mod tests {
     #[test]
     fn a_late_comer_waits_for_the_slot_boundary_of_the_others() {
         let mut queue = queue(0);
-        queue.resume(Micros(140));
-        assert_eq!(queue.access_at(Micros(100)), Some(Micros(143)));
+        queue.resume(Instant(140));
+        assert_eq!(queue.access_at(Instant(100)), Some(Instant(143)));
     }
 
     #[test]

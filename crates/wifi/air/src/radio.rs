@@ -1,7 +1,7 @@
 //! The radios of a medium: who they are, where, tuned to what, and how far each is in sending.
 
 use airlane_dot11::{AccessCategory, Channel, Dbm, MacAddr};
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 
 use crate::aggregate::Load;
 use crate::queue::Queue;
@@ -71,9 +71,9 @@ pub(crate) enum Phase {
 pub(crate) struct Exchange {
     pub category: AccessCategory,
     pub phase: Phase,
-    pub started: Micros,
+    pub started: Instant,
     /// End of its last frame so far.
-    pub ended: Micros,
+    pub ended: Instant,
     /// Time-outs of earlier phases carry an older number.
     pub serial: u32,
     /// What is sent in it.
@@ -91,16 +91,16 @@ pub(crate) struct Sense {
     pub counting: bool,
     /// From when its AIFS counts: since it hears nobody, or later where the standard says so (a frame
     /// that it could not read, an answer that did not come).
-    pub idle_since: Micros,
+    pub idle_since: Instant,
     /// Until when others have reserved the medium.
-    pub nav_until: Micros,
+    pub nav_until: Instant,
     /// When its next back-off counter reaches zero.
-    pub access_at: Option<Micros>,
+    pub access_at: Option<Instant>,
 }
 
 impl Sense {
     /// Since when, or from when, neither signal nor reservation holds it back.
-    pub fn clear_from(&self) -> Micros {
+    pub fn clear_from(&self) -> Instant {
         self.idle_since.max(self.nav_until)
     }
 }
@@ -114,7 +114,7 @@ pub(crate) struct Radio {
     /// The other half of a 40 MHz channel.
     pub second: Option<MediumId>,
     /// When it came to this primary channel.
-    pub tuned_since: Micros,
+    pub tuned_since: Instant,
     pub addresses: Vec<MacAddr>,
     pub promiscuous: bool,
     pub queues: [Queue; 4],
@@ -124,7 +124,7 @@ pub(crate) struct Radio {
     pub responding: bool,
     pub serial: u32,
     /// End of the last frame that it sent.
-    pub sent_until: Micros,
+    pub sent_until: Instant,
 }
 
 impl Radio {
@@ -136,7 +136,7 @@ impl Radio {
             tx_power: config.tx_power,
             tuned: None,
             second: None,
-            tuned_since: Micros(0),
+            tuned_since: Instant(0),
             addresses: Vec::new(),
             promiscuous: false,
             queues: Default::default(),
@@ -144,7 +144,7 @@ impl Radio {
             exchange: None,
             responding: false,
             serial: 0,
-            sent_until: Micros(0),
+            sent_until: Instant(0),
         }
     }
 

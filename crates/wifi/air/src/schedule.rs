@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 
 use crate::RadioId;
 use crate::medium::PpduId;
@@ -25,12 +25,12 @@ pub(crate) enum Due {
 
 #[derive(Default)]
 pub(crate) struct Schedule {
-    heap: BinaryHeap<Reverse<(Micros, u8, u64, Due)>>,
+    heap: BinaryHeap<Reverse<(Instant, u8, u64, Due)>>,
     order: u64,
 }
 
 impl Schedule {
-    pub fn at(&mut self, time: Micros, due: Due) {
+    pub fn at(&mut self, time: Instant, due: Due) {
         self.order += 1;
         let rank = match due {
             Due::End(_) => 0,
@@ -41,13 +41,13 @@ impl Schedule {
         self.heap.push(Reverse((time, rank, self.order, due)));
     }
 
-    pub fn next(&self) -> Option<(Micros, Due)> {
+    pub fn next(&self) -> Option<(Instant, Due)> {
         let Reverse((time, _, _, due)) = self.heap.peek()?;
         Some((*time, *due))
     }
 
     /// All that is planned, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (Micros, Due)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (Instant, Due)> + '_ {
         self.heap
             .iter()
             .map(|Reverse((time, _, _, due))| (*time, *due))

@@ -29,7 +29,7 @@ impl Air {
         let queue = radio.queue_mut(exchange.category);
         let edca = queue.adopt_head();
         queue.back_off(false, &edca, &mut self.rng);
-        let spent = now.since(exchange.started);
+        let spent = now.saturating_since(exchange.started);
         self.settle(id, &exchange, spent, (record, signal), end);
         self.rejoin(id);
     }
@@ -53,7 +53,7 @@ impl Air {
         let rts = exchange.phase == Phase::AwaitCts;
         let again = here && !head.exhausted_after(rts);
         queue.back_off(again, &edca, &mut self.rng);
-        let spent = exchange.ended.since(exchange.started);
+        let spent = exchange.ended.saturating_since(exchange.started);
         self.settle(id, &exchange, spent, (None, None), |pending| {
             pending.unanswered(rts, here)
         });

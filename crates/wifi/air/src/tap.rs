@@ -1,7 +1,7 @@
 //! Listening to everything: each frame on the air is shown to the tap when it ends.
 
 use airlane_dot11::{Channel, Dbm, MacAddr, Rate, frame};
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 use arrayvec::ArrayVec;
 
 use crate::RadioId;
@@ -11,9 +11,9 @@ use crate::medium::{Content, Ppdu};
 #[derive(Clone, Copy, Debug)]
 pub struct Captured<'a> {
     /// When its first preamble bit was sent.
-    pub start: Micros,
+    pub start: Instant,
     /// When it ended.
-    pub end: Micros,
+    pub end: Instant,
     /// On which channel.
     pub channel: Channel,
     /// At what rate.

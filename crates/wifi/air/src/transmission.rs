@@ -1,7 +1,7 @@
 //! What a radio is asked to send, and what the medium tells about it.
 
 use airlane_dot11::{AccessCategory, Band, Buffer, Channel, Dbm, EdcaParameters, Rate, RateTable};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 use crate::RadioId;
 
@@ -148,7 +148,7 @@ pub enum AirEvent {
         /// How strong it arrived.
         signal: Dbm,
         /// When its reception ended.
-        at: Micros,
+        at: Instant,
         /// Who sent it.
         from: RadioId,
         /// It came in an A-MPDU.
@@ -173,7 +173,7 @@ pub enum AirEvent {
         /// How strong the BlockAck arrived.
         ack_signal: Option<Dbm>,
         /// When it ended.
-        at: Micros,
+        at: Instant,
     },
     /// A transmission ended.
     Sent {
@@ -197,7 +197,7 @@ pub enum AirEvent {
         /// How strong the ACK or BlockAck arrived.
         ack_signal: Option<Dbm>,
         /// When it ended.
-        at: Micros,
+        at: Instant,
     },
 }
 
@@ -212,7 +212,7 @@ impl AirEvent {
     }
 
     /// When it happened.
-    pub fn at(&self) -> Micros {
+    pub fn at(&self) -> Instant {
         match *self {
             Self::Received { at, .. } | Self::Aggregated { at, .. } | Self::Sent { at, .. } => at,
         }

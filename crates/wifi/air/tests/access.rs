@@ -5,7 +5,7 @@ mod common;
 
 use airlane_air::*;
 use airlane_dot11::*;
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 use common::*;
 
 const SLOT: u64 = 9;
@@ -36,10 +36,10 @@ fn after_group_frame(rate: Rate) -> Vec<Seen> {
     let waiting = radio_at(&mut air, ghz5(), STATION, 26.0);
     let group = |from| data(MacAddr::BROADCAST, from, 500);
     let frame = Transmission::new(1, group(ACCESS_POINT), ghz5(), rate);
-    air.transmit(Micros(0), speaker, frame);
-    air.step(Micros(DIFS + 10));
+    air.transmit(Instant(0), speaker, frame);
+    air.step(Instant(DIFS + 10));
     let frame = Transmission::new(2, group(STATION), ghz5(), Rate::OFDM_6);
-    air.transmit(Micros(DIFS + 10), waiting, frame);
+    air.transmit(Instant(DIFS + 10), waiting, frame);
     drain(&mut air);
     log.take()
 }
@@ -63,12 +63,12 @@ fn after_a_collision_bystanders_wait_eifs() {
     for number in 0..2 {
         let id = radio(&mut air, ghz5(), address(number));
         let frame = data(MacAddr::BROADCAST, address(number), 500);
-        air.transmit(Micros(0), id, Transmission::new(1, frame, ghz5(), M54));
+        air.transmit(Instant(0), id, Transmission::new(1, frame, ghz5(), M54));
     }
-    air.step(Micros(DIFS + 10));
+    air.step(Instant(DIFS + 10));
     let frame = data(MacAddr::BROADCAST, ACCESS_POINT, 500);
     let frame = Transmission::new(2, frame, ghz5(), M54);
-    air.transmit(Micros(DIFS + 10), bystander, frame);
+    air.transmit(Instant(DIFS + 10), bystander, frame);
     drain(&mut air);
     let seen = log.take();
     assert_eq!(seen[0].start, seen[1].start);
@@ -81,7 +81,7 @@ fn after_an_unanswered_frame_slots_follow_the_time_out_and_difs() {
     let station = radio(&mut air, ghz5(), STATION);
     let mut frame = Transmission::new(1, data(ACCESS_POINT, STATION, 500), ghz5(), M54);
     frame.retry_limit = 1;
-    air.transmit(Micros(0), station, frame);
+    air.transmit(Instant(0), station, frame);
     drain(&mut air);
     let seen = log.take();
     let time_out = 16 + 9 + 20;
@@ -94,12 +94,12 @@ fn a_signal_is_noticed_six_microseconds_after_it_began() {
         let (mut air, log) = watched(AirConfig::default());
         for number in 0..2 {
             let id = radio(&mut air, ghz5(), address(number as usize));
-            air.tune(Micros(0), id, None);
+            air.tune(Instant(0), id, None);
             // Its DIFS counts from when it begins to listen.
-            air.tune(Micros(number * late), id, Some(ghz5()));
+            air.tune(Instant(number * late), id, Some(ghz5()));
             let frame = data(MacAddr::BROADCAST, address(number as usize), 500);
             let frame = Transmission::new(number, frame, ghz5(), M54);
-            air.transmit(Micros(number * late), id, frame);
+            air.transmit(Instant(number * late), id, frame);
         }
         drain(&mut air);
         let seen = log.take();

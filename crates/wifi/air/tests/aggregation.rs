@@ -4,7 +4,7 @@ mod common;
 
 use airlane_air::*;
 use airlane_dot11::*;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use common::*;
 
 /// 450 Mb/s.
@@ -48,14 +48,14 @@ impl Link {
     }
 
     fn send(&mut self, transmission: Transmission) {
-        self.air.transmit(Micros(0), self.station, transmission);
+        self.air.transmit(Instant(0), self.station, transmission);
     }
 
     /// Lets a frame go first, so that what is queued meanwhile meets a busy medium.
     fn occupy(&mut self) {
         let frame = data(ACCESS_POINT, STATION, 30);
         self.send(Transmission::new(9_999, frame, ht40(), Rate::OFDM_6));
-        self.air.step(Micros(34));
+        self.air.step(Instant(34));
     }
 }
 
@@ -87,7 +87,7 @@ fn forty_two_frames_at_450_mbps_take_1216_microseconds_and_one_block_ack() {
 }
 
 /// Payload bits over time of `frames` of 1,472 bytes, sent back to back.
-fn megabits(payload: usize, frames: u64, time: Micros) -> f64 {
+fn megabits(payload: usize, frames: u64, time: Instant) -> f64 {
     (8 * payload as u64 * frames) as f64 / time.0 as f64
 }
 
@@ -96,8 +96,8 @@ fn saturated_450_mbps_carries_360_and_without_aggregation_50() {
     for (aggregation, expected) in [(Some(Aggregation::LARGEST), 360.0), (None, 50.2)] {
         let mut link = Link::new(AirConfig::default());
         link.air.take_tap();
-        let (mut now, mut next, mut done) = (Micros(0), 0_u16, 0_u64);
-        let end = Micros::from_millis(2_000);
+        let (mut now, mut next, mut done) = (Instant(0), 0_u16, 0_u64);
+        let end = Instant::from_millis(2_000);
         let mut queued = 0;
         while now < end {
             while queued < 128 {
@@ -205,14 +205,14 @@ fn without_block_acks_all_is_sent_again_rung_by_rung_and_given_up() {
         tx_power: Dbm(-40.0),
     });
     air.set_addresses(weak, &[ACCESS_POINT]);
-    air.tune(Micros(0), weak, Some(ht40()));
+    air.tune(Instant(0), weak, Some(ht40()));
     let log = Log::default();
     air.set_tap(Box::new(log.clone()));
     for sequence in 0..3 {
         let mut frame = agreed(ACCESS_POINT, sequence, 500, fastest());
         frame.rates = [fastest(), ht(15, true, false)].into_iter().collect();
         frame.retry_limit = 2;
-        air.transmit(Micros(0), station, frame);
+        air.transmit(Instant(0), station, frame);
     }
     let events = drain(&mut air);
     let ends = outcomes(&events);
@@ -365,7 +365,7 @@ fn cancelling_spares_the_ampdu_on_the_air() {
     for sequence in 0..6 {
         link.send(agreed(ACCESS_POINT, sequence, 500, fastest()));
     }
-    let now = Micros(43 + 20);
+    let now = Instant(43 + 20);
     link.air.step(now);
     link.send(agreed(address(9), 0, 500, fastest()));
     link.air.cancel(now, link.station, |_| true);

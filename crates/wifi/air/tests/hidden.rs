@@ -5,7 +5,7 @@ mod common;
 
 use airlane_air::*;
 use airlane_dot11::*;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use common::*;
 
 const PAYLOAD: usize = 1500;
@@ -38,10 +38,10 @@ fn contest(places: [f32; 2], protect: Protection, capture_margin_db: f32) -> Sha
         air.transmit(now, ids[n], transmission);
     };
     for n in [0, 1, 0, 1] {
-        send(&mut air, Micros(0), n);
+        send(&mut air, Instant(0), n);
     }
-    let (mut now, mut bits) = (Micros(0), [0; 2]);
-    while now < SPAN {
+    let (mut now, mut bits) = (Instant(0), [0; 2]);
+    while now < Instant(0) + SPAN {
         now = air.step(now).unwrap();
         while let Some(event) = air.next_event() {
             if let AirEvent::Sent { token, outcome, .. } = event {

@@ -5,7 +5,7 @@ mod common;
 
 use airlane_air::*;
 use airlane_dot11::*;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use common::*;
 use proptest::prelude::*;
 
@@ -58,8 +58,8 @@ fn act() -> impl Strategy<Value = Act> {
 struct World {
     air: Air,
     radios: Vec<RadioId>,
-    now: Micros,
-    last: Micros,
+    now: Instant,
+    last: Instant,
     ended: u64,
 }
 
@@ -76,8 +76,8 @@ impl World {
         Self {
             air,
             radios,
-            now: Micros(0),
-            last: Micros(0),
+            now: Instant(0),
+            last: Instant(0),
             ended: 0,
         }
     }

@@ -4,13 +4,13 @@ mod common;
 
 use airlane_air::*;
 use airlane_dot11::*;
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 use common::*;
 
 struct Load {
     air: Air,
     frames: Vec<(RadioId, Buffer)>,
-    now: Micros,
+    now: Instant,
     numbered: Option<(BufferPool, [u16; 5])>,
 }
 
@@ -31,7 +31,7 @@ impl Load {
         let mut load = Self {
             air,
             frames,
-            now: Micros(0),
+            now: Instant(0),
             numbered: None,
         };
         for at in 0..load.frames.len() {
@@ -69,7 +69,7 @@ impl Load {
         }
     }
 
-    fn run_until(&mut self, end: Micros) {
+    fn run_until(&mut self, end: Instant) {
         while self.now < end {
             self.now = self.air.step(self.now).unwrap_or(end);
             while let Some(event) = self.air.next_event() {
@@ -86,9 +86,9 @@ impl Load {
 #[test]
 fn frames_and_retries_allocate_nothing_once_warm() {
     let mut load = Load::new(AirConfig::default());
-    load.run_until(Micros::from_millis(3_000));
+    load.run_until(Instant::from_millis(3_000));
     let before = load.air.counters().clone();
-    let allocations = allocation_counter::measure(|| load.run_until(Micros::from_millis(4_000)));
+    let allocations = allocation_counter::measure(|| load.run_until(Instant::from_millis(4_000)));
     let counters = load.air.counters();
     assert!(counters.frames > before.frames + 2_000 && counters.retries > before.retries + 500);
     assert_eq!(allocations.count_total, 0);
@@ -101,9 +101,9 @@ fn ampdus_and_their_retries_allocate_nothing_once_warm() {
         ..AirConfig::default()
     });
     load.aggregate();
-    load.run_until(Micros::from_millis(3_000));
+    load.run_until(Instant::from_millis(3_000));
     let before = load.air.counters().clone();
-    let allocations = allocation_counter::measure(|| load.run_until(Micros::from_millis(4_000)));
+    let allocations = allocation_counter::measure(|| load.run_until(Instant::from_millis(4_000)));
     let counters = load.air.counters();
     assert!(counters.aggregates > before.aggregates + 100);
     assert!(counters.noise_errors > before.noise_errors + 100);
@@ -121,10 +121,10 @@ fn cost_of_a_frame() {
     for stations in [1, 5] {
         let mut load = Load::new(AirConfig::default());
         load.frames.truncate(stations);
-        load.run_until(Micros::from_millis(1_000));
+        load.run_until(Instant::from_millis(1_000));
         let before = load.air.counters().frames;
         let began = std::time::Instant::now();
-        load.run_until(Micros::from_millis(61_000));
+        load.run_until(Instant::from_millis(61_000));
         let frames = load.air.counters().frames - before;
         let each = began.elapsed().as_nanos() as u64 / frames;
         println!("{stations} senders: {frames} frames, {each} ns each");

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use airlane_air::*;
 use airlane_dot11::*;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use common::*;
 
 const PAYLOAD: usize = 1472;
@@ -77,7 +77,7 @@ impl Bench {
         Self { air, senders, rate }
     }
 
-    fn send(&mut self, now: Micros, at: usize) {
+    fn send(&mut self, now: Instant, at: usize) {
         let (id, sequence) = &mut self.senders[at];
         *sequence = (*sequence + 1) & 0xfff;
         let frame = qos(ACCESS_POINT, address(at), *sequence, FRAME);
@@ -98,11 +98,11 @@ impl Bench {
         };
         for at in 0..self.senders.len() {
             for _ in 0..depth {
-                self.send(Micros(0), at);
+                self.send(Instant(0), at);
             }
         }
-        let (mut now, mut acknowledged) = (Micros(0), 0);
-        while now < SPAN {
+        let (mut now, mut acknowledged) = (Instant(0), 0);
+        while now < Instant(0) + SPAN {
             now = self.air.step(now).expect("stations are saturated");
             while let Some(event) = self.air.next_event() {
                 if let AirEvent::Sent { token, outcome, .. } = event {

@@ -4,7 +4,7 @@ mod common;
 
 use airlane_air::*;
 use airlane_dot11::*;
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 use common::*;
 
 const DIFS: u64 = 34;
@@ -50,13 +50,13 @@ impl Air40 {
         let frame = data(ACCESS_POINT, STATION, 3_000);
         let mut transmission = Transmission::new(WIDE, frame, both, rate);
         transmission.retry_limit = 0;
-        self.air.transmit(Micros(now), self.station, transmission);
+        self.air.transmit(Instant(now), self.station, transmission);
     }
 
     fn beside(&mut self, now: u64) {
         let frame = data(MacAddr::BROADCAST, address(9), 1_000);
         let frame = Transmission::new(NEIGHBOUR, frame, channel40(), Rate::OFDM_6);
-        self.air.transmit(Micros(now), self.neighbour, frame);
+        self.air.transmit(Instant(now), self.neighbour, frame);
     }
 }
 
@@ -68,7 +68,7 @@ fn slow_wide() -> Rate {
 fn a_neighbour_on_the_secondary_channel_waits_for_a_wide_frame_and_cannot_read_it() {
     let mut world = Air40::new(1.0);
     world.wide(0, slow_wide());
-    world.air.step(Micros(DIFS + 20));
+    world.air.step(Instant(DIFS + 20));
     world.beside(DIFS + 20);
     drain(&mut world.air);
     let seen = world.log.take();
@@ -81,7 +81,7 @@ fn a_neighbour_on_the_secondary_channel_waits_for_a_wide_frame_and_cannot_read_i
 fn a_neighbour_on_the_secondary_channel_does_not_wait_for_a_narrow_frame() {
     let mut world = Air40::new(1.0);
     world.wide(0, ht(0, false, false));
-    world.air.step(Micros(DIFS + 20));
+    world.air.step(Instant(DIFS + 20));
     world.beside(DIFS + 20);
     let events = drain(&mut world.air);
     let seen = world.log.take();
@@ -94,7 +94,7 @@ fn a_neighbour_on_the_secondary_channel_does_not_wait_for_a_narrow_frame() {
 fn beside_busy_neighbour(away: f32) -> Rate {
     let mut world = Air40::new(away);
     world.beside(0);
-    world.air.step(Micros(DIFS + 20));
+    world.air.step(Instant(DIFS + 20));
     world.wide(DIFS + 20, slow_wide());
     drain(&mut world.air);
     let seen = world.log.take();
@@ -132,11 +132,11 @@ fn a_20_mhz_station_of_the_same_channel_waits_eifs_after_a_wide_frame() {
     let both = ghz5().with_width(Width::Mhz40Above);
     let group = data(MacAddr::BROADCAST, STATION, 1_000);
     let group = Transmission::new(WIDE, group, both, slow_wide());
-    world.air.transmit(Micros(0), world.station, group);
-    world.air.step(Micros(DIFS + 20));
+    world.air.transmit(Instant(0), world.station, group);
+    world.air.step(Instant(DIFS + 20));
     let frame = data(MacAddr::BROADCAST, address(7), 500);
     let frame = Transmission::new(3, frame, ghz5(), Rate::OFDM_6);
-    world.air.transmit(Micros(DIFS + 20), narrow, frame);
+    world.air.transmit(Instant(DIFS + 20), narrow, frame);
     drain(&mut world.air);
     let seen = world.log.take();
     let gap = seen[1].start - seen[0].end;

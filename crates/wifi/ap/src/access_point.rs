@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use airlane_dot11::{AccessCategory, Buffer, BufferPool, MacAddr, Rate, RateTable, frame::Header};
-use airlane_lane::Micros;
+use airlane_dot11::{
+    AccessCategory, Buffer, BufferPool, MacAddr, Rate, RateTable, frame::Header, time_units,
+};
+use airlane_lane::Instant;
 use rand::rngs::StdRng;
 use rand::{RngCore, SeedableRng};
 
@@ -85,10 +87,10 @@ pub struct AccessPoint {
     pub(crate) group: Option<Group>,
     /// The next one, while stations are told.
     pub(crate) next_group: Option<Group>,
-    pub(crate) next_rekey: Option<Micros>,
+    pub(crate) next_rekey: Option<Instant>,
     /// Group frames, as Ethernet frames, that wait for the next DTIM beacon.
     pub(crate) group_waiting: VecDeque<Buffer>,
-    pub(crate) next_beacon: Micros,
+    pub(crate) next_beacon: Instant,
     pub(crate) beacons_to_dtim: u8,
     /// Of management, null and group frames.
     pub(crate) sequence: u16,
@@ -108,12 +110,13 @@ impl AccessPoint {
     pub fn new(config: Config) -> Self {
         let mut rng = StdRng::seed_from_u64(config.seed);
         let protected = matches!(config.security, Security::Wpa2Psk(_));
+        let group_rekey = config.group_rekey.filter(|_| protected);
         let group = protected.then(|| Group::new(1, random(&mut rng)));
         Self {
             stations: Stations::default(),
             group,
             next_group: None,
-            next_rekey: config.group_rekey.filter(|_| protected),
+            next_rekey: group_rekey.map(|span| Instant(0) + span),
             group_waiting: VecDeque::new(),
             next_beacon: config.first_beacon,
             beacons_to_dtim: 0,
@@ -132,10 +135,10 @@ impl AccessPoint {
     }
 
     /// Does what is due, and says when to come back.
-    pub fn step(&mut self, now: Micros) -> Micros {
+    pub fn step(&mut self, now: Instant) -> Instant {
         if self.next_beacon <= now {
             self.beacon(now);
-            let interval = Micros::from_time_units(u64::from(BEACON_INTERVAL));
+            let interval = time_units(u64::from(BEACON_INTERVAL));
             while self.next_beacon <= now {
                 self.next_beacon += interval;
             }
@@ -146,13 +149,13 @@ impl AccessPoint {
         self.due()
     }
 
-    fn due(&self) -> Micros {
+    fn due(&self) -> Instant {
         let handshakes = self.stations.iter().filter_map(|station| {
             let authenticator = station.authenticator.as_ref()?;
             authenticator.due()
         });
         let others = handshakes.chain(self.next_rekey);
-        others.fold(self.next_beacon, Micros::min)
+        others.fold(self.next_beacon, Instant::min)
     }
 
     /// What its radio is to do next.

@@ -4,7 +4,7 @@
 //! Not here: sending (it says what), keys of other stations, what the keys encrypt.
 
 use airlane_dot11::MacAddr;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 use crate::crypto::{Nonce, Parties, Pmk, Ptk};
 use crate::eapol::{KeyFrame, KeyFrameError, genuine, info};
@@ -96,7 +96,7 @@ pub struct Authenticator {
     /// Of the first try of the open message.
     open_from: u64,
     tries: u8,
-    due: Option<Micros>,
+    due: Option<Instant>,
 }
 
 impl Authenticator {
@@ -117,13 +117,13 @@ impl Authenticator {
     }
 
     /// Begins; the first message.
-    pub fn start(&mut self, now: Micros) -> Vec<u8> {
+    pub fn start(&mut self, now: Instant) -> Vec<u8> {
         self.open(now, Phase::Message1);
         self.message_1()
     }
 
     /// Hands out a new group key; `None` while another handshake is open or there are no keys yet.
-    pub fn change_group_key(&mut self, now: Micros, group: &GroupKey) -> Option<Vec<u8>> {
+    pub fn change_group_key(&mut self, now: Instant, group: &GroupKey) -> Option<Vec<u8>> {
         if self.phase != Phase::Idle || self.ptk.is_none() {
             return None;
         }
@@ -132,12 +132,12 @@ impl Authenticator {
     }
 
     /// When an answer is overdue.
-    pub fn due(&self) -> Option<Micros> {
+    pub fn due(&self) -> Option<Instant> {
         self.due
     }
 
     /// The open message once more, or the end. Nothing when it is not time.
-    pub fn expire(&mut self, now: Micros, group: &GroupKey) -> Option<Overdue> {
+    pub fn expire(&mut self, now: Instant, group: &GroupKey) -> Option<Overdue> {
         self.due.filter(|&due| due <= now)?;
         if self.tries >= TRIES {
             let group = self.phase == Phase::Group;
@@ -158,7 +158,7 @@ impl Authenticator {
     }
 
     /// Takes in the payload of an EAPOL frame of the station.
-    pub fn hear(&mut self, now: Micros, bytes: &[u8], group: &GroupKey) -> Result<Step, Refusal> {
+    pub fn hear(&mut self, now: Instant, bytes: &[u8], group: &GroupKey) -> Result<Step, Refusal> {
         let frame = KeyFrame::parse(bytes)?;
         if !frame.has(info::MIC) || frame.info & (info::ACK | info::ERROR | info::REQUEST) != 0 {
             return Err(Refusal::Unexpected);
@@ -177,7 +177,7 @@ impl Authenticator {
 
     fn message_2(
         &mut self,
-        now: Micros,
+        now: Instant,
         frame: &KeyFrame,
         bytes: &[u8],
         group: &GroupKey,
@@ -210,14 +210,14 @@ impl Authenticator {
         Ok(step)
     }
 
-    fn open(&mut self, now: Micros, phase: Phase) {
+    fn open(&mut self, now: Instant, phase: Phase) {
         self.phase = phase;
         self.tries = 0;
         self.count(now);
         self.open_from = self.counter;
     }
 
-    fn count(&mut self, now: Micros) {
+    fn count(&mut self, now: Instant) {
         self.counter = self.counter.saturating_add(1);
         self.tries = self.tries.saturating_add(1);
         self.due = Some(now + PATIENCE);

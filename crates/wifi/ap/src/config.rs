@@ -1,7 +1,7 @@
 //! What one access point is told to be.
 
 use airlane_dot11::{Channel, MacAddr};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 use crate::crypto::Pmk;
 
@@ -19,7 +19,7 @@ pub struct Config {
     /// Names the randomness of nonces and group keys. Whoever knows it knows the keys.
     pub seed: u64,
     /// When the first beacon is due; several access points should not beacon at the same time.
-    pub first_beacon: Micros,
+    pub first_beacon: Instant,
     /// How often the group key is changed; `None`: never.
     pub group_rekey: Option<Micros>,
 }
@@ -42,7 +42,7 @@ impl Config {
             channel,
             security: Security::Open,
             seed: 1,
-            first_beacon: Micros(0),
+            first_beacon: Instant(0),
             group_rekey: None,
         }
     }

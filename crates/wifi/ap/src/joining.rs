@@ -2,7 +2,7 @@
 
 use airlane_dot11::MacAddr;
 use airlane_dot11::frame::{Header, subtype};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 use crate::access_point::{AccessPoint, Event, OnAir};
 use crate::authenticator::Authenticator;
@@ -22,7 +22,7 @@ const OPEN_SYSTEM: u16 = 0;
 const INACTIVITY: Micros = Micros::from_millis(300_000);
 
 impl AccessPoint {
-    pub(crate) fn answer_probe(&mut self, now: Micros, from: MacAddr, body: &[u8]) {
+    pub(crate) fn answer_probe(&mut self, now: Instant, from: MacAddr, body: &[u8]) {
         let Ok(elements) = Elements::parse(body) else {
             return self.counters.drop(Drop::Malformed);
         };
@@ -34,7 +34,7 @@ impl AccessPoint {
         }
     }
 
-    pub(crate) fn manage(&mut self, now: Micros, from: MacAddr, header: &Header, body: &[u8]) {
+    pub(crate) fn manage(&mut self, now: Instant, from: MacAddr, header: &Header, body: &[u8]) {
         match header.subtype() {
             subtype::AUTHENTICATION => self.authenticate(now, from, body),
             subtype::ASSOCIATION_REQUEST => self.associate(now, from, body, false),
@@ -46,7 +46,7 @@ impl AccessPoint {
         }
     }
 
-    fn authenticate(&mut self, now: Micros, from: MacAddr, body: &[u8]) {
+    fn authenticate(&mut self, now: Instant, from: MacAddr, body: &[u8]) {
         let Some(&[a0, a1, s0, s1, _, _]) = body.first_chunk() else {
             return self.counters.drop(Drop::Malformed);
         };
@@ -65,7 +65,7 @@ impl AccessPoint {
     }
 
     /// Whoever authenticates begins anew, with all that was known of it forgotten.
-    fn admit(&mut self, now: Micros, from: MacAddr) -> Status {
+    fn admit(&mut self, now: Instant, from: MacAddr) -> Status {
         self.forget(from, Reason::Left);
         match self.stations.admit(now, from) {
             Some(_) => Status::Success,
@@ -73,7 +73,7 @@ impl AccessPoint {
         }
     }
 
-    fn associate(&mut self, now: Micros, from: MacAddr, body: &[u8], again: bool) {
+    fn associate(&mut self, now: Instant, from: MacAddr, body: &[u8], again: bool) {
         let fields = if again {
             REASSOCIATION_FIELDS
         } else {
@@ -127,7 +127,7 @@ impl AccessPoint {
         checked.map_or_else(Status::from, |()| Status::Success)
     }
 
-    fn welcome(&mut self, now: Micros, from: MacAddr, elements: Elements) {
+    fn welcome(&mut self, now: Instant, from: MacAddr, elements: Elements) {
         self.counters.associated += 1;
         let nonce = crate::access_point::random(&mut self.rng);
         let Some(station) = self.stations.get_mut(from) else {
@@ -169,9 +169,9 @@ impl AccessPoint {
 
     /// Asks stations that were not heard for long whether they are there: a null frame is
     /// acknowledged by whoever is.
-    pub(crate) fn look_after_silent(&mut self, now: Micros) {
+    pub(crate) fn look_after_silent(&mut self, now: Instant) {
         let silent = |station: &&mut crate::station::Station| {
-            now.since(station.heard_at) >= INACTIVITY && !station.waiting.dozes
+            now.saturating_since(station.heard_at) >= INACTIVITY && !station.waiting.dozes
         };
         let mut asked = Vec::new();
         for station in self.stations.iter_mut().filter(silent) {

@@ -1,7 +1,7 @@
 //! The handshakes of all stations, and the group key that they share (IEEE 802.11-2020 12.7.6, 12.7.7).
 
 use airlane_dot11::MacAddr;
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 
 use crate::access_point::{AccessPoint, Event, random};
 use crate::authenticator::{GroupKey, Overdue, Refusal, Step};
@@ -17,7 +17,7 @@ const PRIORITY: u8 = 7;
 
 impl AccessPoint {
     /// The payload of an EAPOL frame of a station.
-    pub(crate) fn take_key_frame(&mut self, now: Micros, from: MacAddr, payload: &[u8]) {
+    pub(crate) fn take_key_frame(&mut self, now: Instant, from: MacAddr, payload: &[u8]) {
         let group = self.group_key();
         let Some(station) = self.stations.get_mut(from) else {
             return;
@@ -52,7 +52,7 @@ impl AccessPoint {
     }
 
     /// Repeats what was not answered, and sends away who never answers.
-    pub(crate) fn run_handshakes(&mut self, now: Micros) {
+    pub(crate) fn run_handshakes(&mut self, now: Instant) {
         let group = self.group_key();
         let overdue = |station: &mut crate::station::Station| {
             let overdue = station.authenticator.as_mut()?.expire(now, &group)?;
@@ -99,7 +99,7 @@ impl AccessPoint {
         )
     }
 
-    pub(crate) fn rekey_when_due(&mut self, now: Micros) {
+    pub(crate) fn rekey_when_due(&mut self, now: Instant) {
         let Some(interval) = self.config.group_rekey else {
             return;
         };
@@ -110,7 +110,7 @@ impl AccessPoint {
     }
 
     /// Gives all stations a new group key, which is used as soon as all have it.
-    pub fn rekey_group(&mut self, now: Micros) {
+    pub fn rekey_group(&mut self, now: Instant) {
         let Some(current) = self.group.as_ref().filter(|_| self.next_group.is_none()) else {
             return;
         };
@@ -125,7 +125,7 @@ impl AccessPoint {
     }
 
     /// To one station. Whose handshake is still open gets it afterwards.
-    fn hand_out_next_group(&mut self, now: Micros, to: MacAddr) {
+    fn hand_out_next_group(&mut self, now: Instant, to: MacAddr) {
         let Some(group) = self.next_group.as_ref().map(|group| group.key) else {
             return;
         };

@@ -2,7 +2,7 @@
 
 use airlane_dot11::MacAddr;
 use airlane_dot11::frame::{FrameType, Header, subtype};
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 
 use crate::access_point::{AccessPoint, Order};
 use crate::counters::Drop;
@@ -19,7 +19,7 @@ const ASSOCIATION_ID: u16 = 0x3fff;
 
 impl AccessPoint {
     /// A frame that its radio heard, without FCS.
-    pub fn receive(&mut self, now: Micros, frame: &[u8]) {
+    pub fn receive(&mut self, now: Instant, frame: &[u8]) {
         let Some(header) = self.parse(frame) else {
             return;
         };
@@ -44,7 +44,7 @@ impl AccessPoint {
     }
 
     /// Notes that a station lives. True for a frame that came before.
-    fn was_heard(&mut self, now: Micros, from: MacAddr, header: &Header) -> bool {
+    fn was_heard(&mut self, now: Instant, from: MacAddr, header: &Header) -> bool {
         let Some(station) = self.stations.get_mut(from) else {
             return false;
         };
@@ -59,7 +59,7 @@ impl AccessPoint {
         duplicate
     }
 
-    fn take_data(&mut self, now: Micros, from: MacAddr, header: &Header, frame: &[u8]) {
+    fn take_data(&mut self, now: Instant, from: MacAddr, header: &Header, frame: &[u8]) {
         if !self.may_send_data(from) {
             return;
         }
@@ -141,7 +141,7 @@ impl AccessPoint {
     }
 
     /// A body in clear in `scratch`: a key frame, or something to pass on.
-    fn take_body(&mut self, now: Micros, from: MacAddr, header: &Header) {
+    fn take_body(&mut self, now: Instant, from: MacAddr, header: &Header) {
         let body = self.scratch.get(header.length..).unwrap_or_default();
         let ethernet = Up::parse(header, body).and_then(|up| {
             let write = |out: &mut [u8]| up.write(out).ok_or(());

@@ -2,7 +2,7 @@
 //! wake, group frames after the DTIM (IEEE 802.11-2020 11.2.3.6).
 
 use airlane_dot11::{AccessCategory, Band, Buffer, MacAddr, Rate, RateTable, frame::Header};
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 
 use crate::access_point::{AccessPoint, OnAir, Order, Outgoing, Sent};
 use crate::counters::Drop;
@@ -198,7 +198,7 @@ impl AccessPoint {
         now
     }
 
-    pub(crate) fn beacon(&mut self, now: Micros) {
+    pub(crate) fn beacon(&mut self, now: Instant) {
         let waiting = self
             .stations
             .iter()
@@ -273,7 +273,7 @@ impl AccessPoint {
     }
 
     /// What became of a frame.
-    pub fn sent(&mut self, now: Micros, token: u64, end: Sent) {
+    pub fn sent(&mut self, now: Instant, token: u64, end: Sent) {
         if let Sent::Through(attempts) | Sent::Lost(attempts) = end {
             self.counters.retries += u64::from(attempts.saturating_sub(1));
         }
@@ -287,7 +287,7 @@ impl AccessPoint {
         }
     }
 
-    fn data_sent(&mut self, now: Micros, to: MacAddr, msdu: Msdu, end: Sent) {
+    fn data_sent(&mut self, now: Instant, to: MacAddr, msdu: Msdu, end: Sent) {
         let Some(station) = self.stations.get_mut(to) else {
             return self.counters.drop(Drop::StationGone);
         };

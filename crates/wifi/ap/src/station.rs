@@ -1,7 +1,7 @@
 //! One station as its access point knows it: how far it has joined, its keys, what waits for it.
 
 use airlane_dot11::MacAddr;
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 use arrayvec::ArrayVec;
 
 use crate::authenticator::Authenticator;
@@ -44,16 +44,16 @@ pub struct Station {
     /// At what rate it is sent to.
     pub rate: RateControl,
     /// When it was heard last.
-    pub heard_at: Micros,
+    pub heard_at: Instant,
     /// Since when it is here.
-    pub since: Micros,
+    pub since: Instant,
     next_sequence: [u16; STREAMS],
     last_heard: [Option<u16>; STREAMS],
 }
 
 impl Station {
     /// One that has just been authenticated.
-    pub fn new(now: Micros, address: MacAddr, id: u16) -> Self {
+    pub fn new(now: Instant, address: MacAddr, id: u16) -> Self {
         Self {
             address,
             id,
@@ -150,7 +150,7 @@ impl Stations {
     /// A place for a newcomer. When all are taken, whoever is longest here without having been
     /// associated must give way: a flood of newcomers drives out newcomers only. `None` when all
     /// are associated.
-    pub fn admit(&mut self, now: Micros, address: MacAddr) -> Option<&mut Station> {
+    pub fn admit(&mut self, now: Instant, address: MacAddr) -> Option<&mut Station> {
         if self.0.is_full() {
             let strangers = self.0.iter().enumerate();
             let strangers = strangers.filter(|(_, s)| s.state == State::Authenticated);
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn only_legal_edges_are_taken() {
-        let mut station = Station::new(Micros(0), address(1), 1);
+        let mut station = Station::new(Instant(0), address(1), 1);
         assert!(
             !station.advance(State::Authorized),
             "not before association"
@@ -194,11 +194,11 @@ mod tests {
     fn a_flood_of_newcomers_drives_out_newcomers_only() {
         let mut stations = Stations::default();
         for number in 0..4 {
-            let station = stations.admit(Micros(0), address(number)).unwrap();
+            let station = stations.admit(Instant(0), address(number)).unwrap();
             station.advance(State::Associated);
         }
         for number in 4..1_000 {
-            let newcomer = stations.admit(Micros(u64::from(number)), address(number));
+            let newcomer = stations.admit(Instant(u64::from(number)), address(number));
             let id = newcomer.unwrap().id;
             assert!((1..=MAX_STATIONS as u16).contains(&id));
         }
@@ -212,18 +212,18 @@ mod tests {
         let mut stations = Stations::default();
         for number in 0..MAX_STATIONS as u16 {
             stations
-                .admit(Micros(0), address(number))
+                .admit(Instant(0), address(number))
                 .unwrap()
                 .advance(State::Associated);
         }
-        assert!(stations.admit(Micros(1), address(999)).is_none());
+        assert!(stations.admit(Instant(1), address(999)).is_none());
         stations.remove(address(7)).unwrap();
-        assert_eq!(stations.admit(Micros(1), address(999)).unwrap().id, 8);
+        assert_eq!(stations.admit(Instant(1), address(999)).unwrap().id, 8);
     }
 
     #[test]
     fn a_retry_of_the_last_frame_of_its_stream_is_a_duplicate() {
-        let mut station = Station::new(Micros(0), address(1), 1);
+        let mut station = Station::new(Instant(0), address(1), 1);
         assert!(!station.is_duplicate(Some(0), 0x10, false));
         assert!(station.is_duplicate(Some(0), 0x10, true));
         assert!(!station.is_duplicate(Some(1), 0x10, true), "another stream");

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use airlane_ap::gateway::{Gateway, Network, Taken};
 use airlane_ap::testing::Host;
 use airlane_dot11::MacAddr;
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 use proptest::prelude::*;
 
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 1);
@@ -31,7 +31,7 @@ fn gateway(answers: bool) -> Gateway {
 fn talk(gateway: &mut Gateway, host: &mut Host, from: u64) -> usize {
     let mut elsewhere = 0;
     for step in 0..100 {
-        let (frames, _) = host.step(Micros::from_millis(from + 10 * step));
+        let (frames, _) = host.step(Instant::from_millis(from + 10 * step));
         for frame in frames {
             match gateway.take(&frame) {
                 Taken::Answered(answer) => host.take(answer),
@@ -47,7 +47,7 @@ fn talk(gateway: &mut Gateway, host: &mut Host, from: u64) -> usize {
 fn a_known_station_gets_the_address_kept_for_it_and_others_the_next() {
     let mut gateway = gateway(true);
     for (station, last) in [(address(1), 101), (address(2), 102), (KNOWN, 100)] {
-        let mut host = Host::new(Micros(0), station);
+        let mut host = Host::new(Instant(0), station);
         talk(&mut gateway, &mut host, 0);
         let expected = Ipv4Addr::new(192, 168, 7, last);
         assert_eq!(host.address, Some((expected, Some(GATEWAY))));
@@ -62,7 +62,7 @@ fn a_known_station_gets_the_address_kept_for_it_and_others_the_next() {
 #[test]
 fn echo_requests_to_its_own_address_are_answered_and_no_others() {
     let mut gateway = gateway(true);
-    let mut host = Host::new(Micros(0), KNOWN);
+    let mut host = Host::new(Instant(0), KNOWN);
     talk(&mut gateway, &mut host, 0);
     host.ping(GATEWAY, 1, 1_000);
     host.ping(Ipv4Addr::new(10, 0, 0, 1), 2, 56);
@@ -74,7 +74,7 @@ fn echo_requests_to_its_own_address_are_answered_and_no_others() {
 #[test]
 fn where_somebody_else_has_the_address_only_addresses_are_given() {
     let mut gateway = gateway(false);
-    let mut host = Host::new(Micros(0), KNOWN);
+    let mut host = Host::new(Instant(0), KNOWN);
     talk(&mut gateway, &mut host, 0);
     assert!(host.address.is_some());
     host.ping(GATEWAY, 1, 56);
@@ -86,7 +86,7 @@ fn where_somebody_else_has_the_address_only_addresses_are_given() {
 fn a_hundred_addresses_are_given_and_no_more() {
     let mut gateway = gateway(true);
     for number in 0..120 {
-        let mut host = Host::new(Micros(0), address(number));
+        let mut host = Host::new(Instant(0), address(number));
         talk(&mut gateway, &mut host, 0);
         assert_eq!(host.address.is_some(), number < 99, "{number}");
     }
@@ -109,8 +109,8 @@ proptest! {
     #[test]
     fn no_damaged_message_panics(at in 0usize..400, value in any::<u8>(), cut in 0usize..400) {
         let mut gateway = gateway(true);
-        let mut host = Host::new(Micros(0), KNOWN);
-        let (frames, _) = host.step(Micros(0));
+        let mut host = Host::new(Instant(0), KNOWN);
+        let (frames, _) = host.step(Instant(0));
         for mut frame in frames {
             frame.truncate(frame.len().saturating_sub(cut % 60));
             if let Some(byte) = frame.get_mut(at) {

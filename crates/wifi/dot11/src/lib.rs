@@ -11,6 +11,7 @@ mod channel;
 pub mod frame;
 mod mac_addr;
 mod rate;
+mod time_units;
 mod units;
 
 pub use access::{AccessCategory, EdcaParameters};
@@ -19,4 +20,5 @@ pub use buffer::{Buffer, BufferPool, CAPACITY};
 pub use channel::{Band, Channel, ChannelError, Width};
 pub use mac_addr::{MacAddr, MacAddrError};
 pub use rate::{DsssRate, OfdmRate, Rate, RateTable};
+pub use time_units::time_units;
 pub use units::Dbm;

@@ -11,7 +11,7 @@ use airlane_air::{
     Aggregation, Air, AirEvent, Outcome, Position, RadioConfig, RadioId, Transmission,
 };
 use airlane_dot11::{Channel, Dbm, MacAddr, frame::Header};
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 use airlane_waist::hwsim::{FromHwsim, HwsimFrame, ToHwsim, TxInfo};
 
 use super::hwsim_frame::{Tries, beacon_width, category, spent, transmission};
@@ -102,7 +102,7 @@ impl AccessPoints {
     /// card's drivers are known, also where management frame protection hides their negotiation.
     pub fn message(
         &mut self,
-        now: Micros,
+        now: Instant,
         port: usize,
         message: FromHwsim,
         air: &mut Air,
@@ -190,7 +190,7 @@ impl AccessPoints {
 
     fn transmit(
         &mut self,
-        now: Micros,
+        now: Instant,
         port: usize,
         frame: HwsimFrame,
         air: &mut Air,
@@ -238,7 +238,7 @@ impl AccessPoints {
     /// acknowledged, and mac80211 keeps it. Were it tried in vain and given up frame by frame, the
     /// station would wake in the middle of it, get the rest first, and drop as replayed (IEEE
     /// 802.11-2020 12.5.3.4.4) what the access point kept. Cards filter in the same way.
-    pub fn hold_for_sleeper(&mut self, now: Micros, event: &AirEvent, air: &mut Air) {
+    pub fn hold_for_sleeper(&mut self, now: Instant, event: &AirEvent, air: &mut Air) {
         let AirEvent::Received { radio, frame, .. } = event else {
             return;
         };
@@ -321,7 +321,7 @@ impl HwsimRadio {
     }
 
     /// Follows a frame to its channel; as wide as the radio works there.
-    fn tune(&mut self, now: Micros, channel: Channel, air: &mut Air) -> Channel {
+    fn tune(&mut self, now: Instant, channel: Channel, air: &mut Air) -> Channel {
         let same = |other: &Channel| other.primary() == channel.primary();
         let channel = self.operating.filter(same).unwrap_or(channel);
         if self.channel != Some(channel) {

@@ -10,7 +10,7 @@ use airlane_air::{Air, AirEvent, Outcome, Position, RadioConfig, RadioId, Transm
 use airlane_ap::gateway::{Gateway, Network, Taken};
 use airlane_ap::{AccessPoint, Config, Event, Order, Outgoing, Sent};
 use airlane_dot11::{Buffer, Dbm, MacAddr};
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 
 use super::hwsim_frame::access_point_edca;
 
@@ -62,7 +62,7 @@ pub struct BuiltIns {
 
 impl BuiltIns {
     /// Puts one more on the air.
-    pub fn add(&mut self, now: Micros, built_in: BuiltIn, air: &mut Air) {
+    pub fn add(&mut self, now: Instant, built_in: BuiltIn, air: &mut Air) {
         let radio = air.add_radio(RadioConfig {
             name: built_in.name.clone(),
             position: built_in.position,
@@ -92,7 +92,7 @@ impl BuiltIns {
     }
 
     /// Does what is due, and says when to come back.
-    pub fn step(&mut self, now: Micros, air: &mut Air) -> Option<Micros> {
+    pub fn step(&mut self, now: Instant, air: &mut Air) -> Option<Instant> {
         let served = self.served.iter_mut().enumerate();
         let due = served.map(|(index, served)| {
             let due = served.bss.step(now);
@@ -104,7 +104,7 @@ impl BuiltIns {
     }
 
     /// What the air says; `false` when it was not to one of these.
-    pub fn air_event(&mut self, now: Micros, event: &AirEvent) -> bool {
+    pub fn air_event(&mut self, now: Instant, event: &AirEvent) -> bool {
         let radio = event.radio();
         let Some(served) = self.served.iter_mut().find(|s| s.radio == radio) else {
             return false;
@@ -158,7 +158,7 @@ impl Served {
         }
     }
 
-    fn obey(&mut self, now: Micros, air: &mut Air) {
+    fn obey(&mut self, now: Instant, air: &mut Air) {
         while let Some(order) = self.bss.next_order() {
             match order {
                 Order::Transmit(outgoing) => {

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
-use airlane_lane::{MAX_VMS, Micros, VmId};
+use airlane_lane::{Instant, MAX_VMS, Micros, VmId};
 use airlane_waist::{Command, Event, Received, ScanEvent, TxStatus, VifConfig};
 
 /// A new association this soon after the last one ended says which access point was left.
@@ -20,7 +20,7 @@ const BACKLOG: usize = 1_024;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Notice {
     /// When, on the run's clock.
-    pub at: Micros,
+    pub at: Instant,
     /// To whom.
     pub vm: VmId,
     /// What.
@@ -92,7 +92,7 @@ pub struct Link {
 struct Vm {
     bssid: Option<MacAddr>,
     associated: Option<MacAddr>,
-    left: Option<(Micros, MacAddr)>,
+    left: Option<(Instant, MacAddr)>,
     link: Link,
     drops: [Drops; 3],
 }
@@ -101,7 +101,7 @@ struct Vm {
 #[derive(Clone, Copy, Default)]
 struct Drops {
     frames: u64,
-    told: Option<Micros>,
+    told: Option<Instant>,
 }
 
 /// The observer.
@@ -113,7 +113,7 @@ pub struct Journal {
 
 impl Journal {
     /// A VM's card asks for something.
-    pub fn request(&mut self, at: Micros, vm: VmId, command: &Command) {
+    pub fn request(&mut self, at: Instant, vm: VmId, command: &Command) {
         match command {
             Command::Initialize => self.tell(at, vm, What::Started),
             Command::Reset => self.reset(at, vm),
@@ -124,7 +124,7 @@ impl Journal {
     }
 
     /// A VM's card is told something.
-    pub fn event(&mut self, at: Micros, vm: VmId, event: &Event) {
+    pub fn event(&mut self, at: Instant, vm: VmId, event: &Event) {
         match event {
             Event::Received(received) => self.received(vm, received),
             Event::Transmitted(_, report) => {
@@ -161,14 +161,14 @@ impl Journal {
             .map_or(Link::default(), |vm| vm.link)
     }
 
-    fn tell(&mut self, at: Micros, vm: VmId, what: What) {
+    fn tell(&mut self, at: Instant, vm: VmId, what: What) {
         if self.notices.len() >= BACKLOG {
             self.notices.pop_front();
         }
         self.notices.push_back(Notice { at, vm, what });
     }
 
-    fn reset(&mut self, at: Micros, vm: VmId) {
+    fn reset(&mut self, at: Instant, vm: VmId) {
         let Some(state) = self.vms.get_mut(vm.index()) else {
             return;
         };
@@ -179,7 +179,7 @@ impl Journal {
         self.tell(at, vm, What::Stopped);
     }
 
-    fn configured(&mut self, at: Micros, vm: VmId, configuration: &VifConfig) {
+    fn configured(&mut self, at: Instant, vm: VmId, configuration: &VifConfig) {
         let Some(state) = self.vms.get_mut(vm.index()) else {
             return;
         };
@@ -203,9 +203,10 @@ impl Journal {
         }
     }
 
-    fn association(&self, at: Micros, vm: VmId, bssid: MacAddr, channel: Channel) -> What {
+    fn association(&self, at: Instant, vm: VmId, bssid: MacAddr, channel: Channel) -> What {
         let left = self.vms.get(vm.index()).and_then(|vm| vm.left);
-        let recent = left.filter(|&(when, other)| other != bssid && at.since(when) <= ROAM);
+        let recent =
+            left.filter(|&(when, other)| other != bssid && at.saturating_since(when) <= ROAM);
         What::Associated {
             bssid,
             channel,
@@ -227,7 +228,7 @@ impl Journal {
         }
     }
 
-    fn dropped(&mut self, at: Micros, vm: VmId, kind: usize, status: TxStatus) {
+    fn dropped(&mut self, at: Instant, vm: VmId, kind: usize, status: TxStatus) {
         let state = self.vms.get_mut(vm.index());
         let Some(drops) = state.and_then(|vm| vm.drops.get_mut(kind)) else {
             return;
@@ -235,7 +236,7 @@ impl Journal {
         drops.frames += 1;
         if drops
             .told
-            .is_some_and(|told| at.since(told) < DROPS_TOLD_EVERY)
+            .is_some_and(|told| at.saturating_since(told) < DROPS_TOLD_EVERY)
         {
             return;
         }
@@ -318,9 +319,9 @@ mod tests {
     #[test]
     fn an_association_is_told_once_however_often_it_is_configured() {
         let mut journal = Journal::default();
-        journal.request(Micros(0), vm(), &configuration(ONE, false));
+        journal.request(Instant(0), vm(), &configuration(ONE, false));
         for at in 1..4 {
-            journal.request(Micros(at), vm(), &configuration(ONE, true));
+            journal.request(Instant(at), vm(), &configuration(ONE, true));
         }
         assert_eq!(told(&mut journal), [associated(ONE, None)]);
     }
@@ -328,9 +329,9 @@ mod tests {
     #[test]
     fn who_soon_joins_another_access_point_says_which_it_left() {
         let mut journal = Journal::default();
-        journal.request(Micros(0), vm(), &configuration(ONE, true));
-        journal.request(Micros(1), vm(), &configuration(TWO, false));
-        journal.request(Micros(2), vm(), &configuration(TWO, true));
+        journal.request(Instant(0), vm(), &configuration(ONE, true));
+        journal.request(Instant(1), vm(), &configuration(TWO, false));
+        journal.request(Instant(2), vm(), &configuration(TWO, true));
         let left = What::Disassociated { bssid: ONE };
         let expected = [associated(ONE, None), left, associated(TWO, Some(ONE))];
         assert_eq!(told(&mut journal), expected);
@@ -339,9 +340,9 @@ mod tests {
     #[test]
     fn who_comes_much_later_has_not_roamed() {
         let mut journal = Journal::default();
-        journal.request(Micros(0), vm(), &configuration(ONE, true));
-        journal.request(Micros(1), vm(), &configuration(TWO, false));
-        let later = Micros(2) + ROAM;
+        journal.request(Instant(0), vm(), &configuration(ONE, true));
+        journal.request(Instant(1), vm(), &configuration(TWO, false));
+        let later = Instant(2) + ROAM;
         journal.request(later, vm(), &configuration(TWO, true));
         assert_eq!(told(&mut journal).last(), Some(&associated(TWO, None)));
     }
@@ -349,8 +350,8 @@ mod tests {
     #[test]
     fn a_reset_ends_the_association() {
         let mut journal = Journal::default();
-        journal.request(Micros(0), vm(), &configuration(ONE, true));
-        journal.request(Micros(1), vm(), &Command::Reset);
+        journal.request(Instant(0), vm(), &configuration(ONE, true));
+        journal.request(Instant(1), vm(), &Command::Reset);
         let ended = [What::Disassociated { bssid: ONE }, What::Stopped];
         assert_eq!(told(&mut journal)[1..], ended);
     }
@@ -359,9 +360,9 @@ mod tests {
     fn a_flood_of_refused_frames_is_told_once_a_second_with_its_size() {
         let mut journal = Journal::default();
         for at in 0..1_000 {
-            journal.event(Micros(at), vm(), &refused());
+            journal.event(Instant(at), vm(), &refused());
         }
-        journal.event(DROPS_TOLD_EVERY, vm(), &refused());
+        journal.event(Instant(0) + DROPS_TOLD_EVERY, vm(), &refused());
         let dropped = |frames| What::Dropped {
             status: TxStatus::Refused,
             frames,
@@ -373,7 +374,7 @@ mod tests {
     fn notices_that_nobody_fetches_are_bounded() {
         let mut journal = Journal::default();
         for at in 0..2 * BACKLOG as u64 {
-            journal.request(Micros(at), vm(), &Command::Initialize);
+            journal.request(Instant(at), vm(), &Command::Initialize);
         }
         assert_eq!(told(&mut journal).len(), BACKLOG);
     }

@@ -2,34 +2,34 @@
 //! point that VMs could find: see [`super::built_in`] for those.
 
 use airlane_air::{Air, AirEvent};
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 
 /// A station of our air with a behaviour of its own. No I/O, no clock.
 pub trait Neighbour: Send {
     /// Puts its radio on the air.
-    fn join(&mut self, now: Micros, air: &mut Air);
+    fn join(&mut self, now: Instant, air: &mut Air);
     /// What the air says; false when it was not to this one.
-    fn air_event(&mut self, now: Micros, event: &AirEvent) -> bool;
+    fn air_event(&mut self, now: Instant, event: &AirEvent) -> bool;
     /// Does what is due, and says when to come back.
-    fn step(&mut self, now: Micros, air: &mut Air) -> Option<Micros>;
+    fn step(&mut self, now: Instant, air: &mut Air) -> Option<Instant>;
 }
 
 /// Lets all do what is due, and says when to come back.
 pub fn step_neighbours(
     neighbours: &mut [Box<dyn Neighbour>],
-    now: Micros,
+    now: Instant,
     air: &mut Air,
-) -> Option<Micros> {
+) -> Option<Instant> {
     let due = neighbours
         .iter_mut()
         .map(|neighbour| neighbour.step(now, air));
-    due.fold(None, Micros::earlier)
+    due.fold(None, Instant::earlier)
 }
 
 /// Tells the one whom it concerns; false when there is none.
 pub fn hand_to_neighbours(
     neighbours: &mut [Box<dyn Neighbour>],
-    now: Micros,
+    now: Instant,
     event: &AirEvent,
 ) -> bool {
     let mut all = neighbours.iter_mut();

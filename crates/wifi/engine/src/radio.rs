@@ -7,7 +7,7 @@ use airlane_air::{Air, AirConfig, Position, RadioConfig, RadioId};
 use airlane_dot11::{MacAddr, frame::Header};
 use airlane_host_driver::{Host, HostConfig};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, VmId};
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_waist::hwsim::{FromHwsim, ToHwsim};
 use airlane_waist::{Command, Event, Request};
@@ -45,7 +45,7 @@ pub struct Radio {
     data_path: DataPath,
     for_vms: VecDeque<(VmId, Event)>,
     /// When the last step was.
-    now: Micros,
+    now: Instant,
     to_hwsim: VecDeque<(usize, ToHwsim)>,
 }
 
@@ -65,7 +65,7 @@ impl Radio {
             journal: Journal::default(),
             data_path: DataPath::default(),
             for_vms: VecDeque::new(),
-            now: Micros(0),
+            now: Instant(0),
             to_hwsim: VecDeque::new(),
         }
     }
@@ -102,7 +102,7 @@ impl Radio {
     }
 
     /// A VM asks for something.
-    pub fn request(&mut self, now: Micros, vm: VmId, request: Request) {
+    pub fn request(&mut self, now: Instant, vm: VmId, request: Request) {
         let frame = request.frame();
         self.stamp(Point::Taken, vm, frame);
         self.journal.request(now, vm, &request.command);
@@ -130,7 +130,7 @@ impl Radio {
     }
 
     /// An access-point VM (`port`) says something.
-    pub fn hwsim(&mut self, now: Micros, port: usize, message: FromHwsim) {
+    pub fn hwsim(&mut self, now: Instant, port: usize, message: FromHwsim) {
         let Self { air, nic, .. } = self;
         let agreed = |header: &Header| nic.receive_agreement(header);
         let status = self.access_points.message(now, port, message, air, agreed);
@@ -138,16 +138,16 @@ impl Radio {
     }
 
     /// Runs everything that is due, and says when to come back.
-    pub fn step(&mut self, now: Micros) -> Option<Micros> {
+    pub fn step(&mut self, now: Instant) -> Option<Instant> {
         self.now = now;
         loop {
             let mut wake = self.host.step(now);
             let mut moved = self.pass_to_nic(now);
-            wake = Micros::earlier(wake, self.nic.step(now, &mut self.air));
-            wake = Micros::earlier(wake, self.built_ins.step(now, &mut self.air));
+            wake = Instant::earlier(wake, self.nic.step(now, &mut self.air));
+            wake = Instant::earlier(wake, self.built_ins.step(now, &mut self.air));
             let neighbours = step_neighbours(&mut self.neighbours, now, &mut self.air);
-            wake = Micros::earlier(wake, neighbours);
-            wake = Micros::earlier(wake, self.air.step(now));
+            wake = Instant::earlier(wake, neighbours);
+            wake = Instant::earlier(wake, self.air.step(now));
             moved |= self.hand_out_air_events(now);
             moved |= self.pass_to_vms(now);
             if !moved {
@@ -157,7 +157,7 @@ impl Radio {
     }
 
     /// What the host driver asks of the NIC.
-    fn pass_to_nic(&mut self, now: Micros) -> bool {
+    fn pass_to_nic(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some((vm, request)) = self.host.next_for_nic() {
             self.nic.request(now, vm, request, &mut self.air);
@@ -167,7 +167,7 @@ impl Radio {
     }
 
     /// What the NIC and the host driver tell the VMs: in the order in which they say it.
-    fn pass_to_vms(&mut self, now: Micros) -> bool {
+    fn pass_to_vms(&mut self, now: Instant) -> bool {
         self.for_vms.extend(self.host.events());
         let mut any = false;
         while let Some((vm, event)) = self.nic.next_event() {
@@ -193,7 +193,7 @@ impl Radio {
         data && self.data_path == DataPath::Passthrough
     }
 
-    fn hand_out_air_events(&mut self, now: Micros) -> bool {
+    fn hand_out_air_events(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some(event) = self.air.next_event() {
             any = true;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use airlane_dot11::{Channel, MacAddr};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, Micros, VmId};
 
 use super::built_in::Served;
 use super::counters as named;
@@ -42,7 +42,7 @@ pub struct BuiltInStatus {
 #[derive(Clone, Debug, Default)]
 pub struct RadioStatus {
     /// When this was taken.
-    pub at: Micros,
+    pub at: Instant,
     /// Where the radio is tuned to.
     pub channel: Option<Channel>,
     /// How its time is divided: what is known of each channel that has been a home, by name.
@@ -59,7 +59,7 @@ impl RadioStatus {
     /// The status of `radio`.
     pub fn of(
         radio: &Radio,
-        at: Micros,
+        at: Instant,
         lag: Micros,
         lanes: impl Iterator<Item = (VmId, [(&'static str, u64); 3])>,
     ) -> Self {

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use airlane_dot11::{Buffer, Channel, MacAddr, frame::subtype};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{ReceiveFilter, Received, ScanChannel, ScanRequest};
 
 /// Frames kept. What is evicted takes the looks at its channel with it.
@@ -27,7 +27,7 @@ const FIXED: usize = 12;
 /// One look at a channel.
 struct Look {
     /// When it began.
-    at: Micros,
+    at: Instant,
     dwell: Micros,
     /// Probe requests that name no network were sent.
     wildcard: bool,
@@ -125,7 +125,7 @@ impl ScanCache {
     /// Notes a whole look at a channel that began at `at`, for these VMs.
     pub(crate) fn looked<'a>(
         &mut self,
-        at: Micros,
+        at: Instant,
         channel: Channel,
         dwell: Micros,
         participants: impl Iterator<Item = (VmId, bool, &'a ScanRequest)>,
@@ -163,7 +163,7 @@ impl ScanCache {
         }
     }
 
-    fn holds_private(&self, since: Micros, channel: Channel) -> bool {
+    fn holds_private(&self, since: Instant, channel: Channel) -> bool {
         self.frames.iter().any(|(place, frame)| {
             place.channel == channel && place.owner.is_some() && frame.at >= since
         })
@@ -172,15 +172,16 @@ impl ScanCache {
     /// Since when everything is known that VM `vm` would learn on `wanted`; `None` when it must look.
     fn known_since(
         &self,
-        now: Micros,
+        now: Instant,
         vm: VmId,
         wanted: &ScanChannel,
         request: &ScanRequest,
-    ) -> Option<Micros> {
+    ) -> Option<Instant> {
         let channel = wanted.channel.primary();
         let looks = [Some(vm), None].map(|viewer| self.looks.get(&(channel, viewer)));
         let fresh = looks.into_iter().flatten();
-        let fresh = fresh.filter(|look| now.since(look.at) <= self.age && self.age > Micros(0));
+        let fresh =
+            fresh.filter(|look| now.saturating_since(look.at) <= self.age && self.age > Micros(0));
         let enough = fresh.filter(|look| look.tells(wanted, request));
         enough.map(|look| look.at).max()
     }
@@ -189,7 +190,7 @@ impl ScanCache {
     /// of its own BSS are left out: it hears them live, and an old one must not pass for a sign of life.
     pub(crate) fn answer(
         &self,
-        now: Micros,
+        now: Instant,
         vm: VmId,
         (own, bss): (MacAddr, MacAddr),
         wanted: &ScanChannel,
@@ -218,7 +219,7 @@ impl ScanCache {
     /// own probe request may have been lost among so many. For those who asked for all.
     pub(crate) fn others_answers(
         &self,
-        since: Micros,
+        since: Instant,
         channel: Channel,
         (own, bss): (MacAddr, MacAddr),
         request: &ScanRequest,

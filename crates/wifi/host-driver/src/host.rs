@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use airlane_dot11::MacAddr;
-use airlane_lane::{MAX_VMS, Micros, VmId};
+use airlane_lane::{Instant, MAX_VMS, Micros, VmId};
 use airlane_waist::{Command, Event, PowerSave, Refusal, Reply, Request, Tag};
 
 use crate::cache::ScanCache;
@@ -107,7 +107,7 @@ impl Host {
     }
 
     /// Takes a request of a VM and decides by the policy table.
-    pub fn request(&mut self, now: Micros, vm: VmId, request: Request) {
+    pub fn request(&mut self, now: Instant, vm: VmId, request: Request) {
         match answer(CommandKind::from(&request.command)) {
             Answer::PassOn => self.pass_on(now, vm, request),
             Answer::Consolidate => {
@@ -126,7 +126,7 @@ impl Host {
     }
 
     /// Takes an event of the NIC and routes it.
-    pub fn event(&mut self, now: Micros, vm: VmId, event: Event) {
+    pub fn event(&mut self, now: Instant, vm: VmId, event: Event) {
         match event {
             Event::Done(Tag::SCAN_SLOT, reply) => self.visited(now, &reply),
             // Nothing hangs on what the NIC says to a power schedule or to a participant's leaving.
@@ -164,7 +164,7 @@ impl Host {
     }
 
     /// Ends overdue scans; says when to look again.
-    pub fn step(&mut self, now: Micros) -> Option<Micros> {
+    pub fn step(&mut self, now: Instant) -> Option<Instant> {
         self.end_overdue(now)
     }
 
@@ -178,7 +178,7 @@ impl Host {
         self.power
     }
 
-    fn pass_on(&mut self, now: Micros, vm: VmId, request: Request) {
+    fn pass_on(&mut self, now: Instant, vm: VmId, request: Request) {
         self.counters.passed_on += 1;
         let reset = matches!(request.command, Command::Reset);
         let initialize = matches!(request.command, Command::Initialize);
@@ -195,7 +195,7 @@ impl Host {
 
     /// The VM starts afresh: what it had asked of the whole card no longer counts. The NIC takes it
     /// out of the running visit by itself.
-    fn forget(&mut self, now: Micros, vm: VmId, reset: bool, initialized: bool) {
+    fn forget(&mut self, now: Instant, vm: VmId, reset: bool, initialized: bool) {
         if let Some(state) = self.vms.get_mut(vm.index()) {
             let resets = state.resets + u32::from(reset);
             let held = std::mem::take(&mut state.held);
@@ -212,7 +212,7 @@ impl Host {
         self.update_power();
     }
 
-    fn consolidate(&mut self, now: Micros, vm: VmId, Request { tag, command }: Request) {
+    fn consolidate(&mut self, now: Instant, vm: VmId, Request { tag, command }: Request) {
         let known = self.vms.get(vm.index());
         if !known.is_some_and(|state| state.initialized) {
             return self.reply(vm, tag, Reply::Refused(Refusal::NotInitialized));

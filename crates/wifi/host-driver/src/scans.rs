@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use airlane_dot11::{Band, Channel, MacAddr};
-use airlane_lane::{MAX_VMS, Micros, VmId};
+use airlane_lane::{Instant, MAX_VMS, Micros, VmId};
 use airlane_waist::{Participant, ScanChannel, ScanEvent, ScanRequest, ScanSlot};
 
 /// What each further probe request adds to the stay: as the driver reckons it for its own (dvm/scan.c
@@ -22,13 +22,13 @@ pub(crate) struct Scan {
     /// Channels to come, each once.
     pub(crate) left: VecDeque<ScanChannel>,
     /// It is over by then, one way or another.
-    pub(crate) due: Micros,
+    pub(crate) due: Instant,
     done: u8,
     last: Option<Channel>,
 }
 
 impl Scan {
-    pub(crate) fn new(request: ScanRequest, due: Micros) -> Self {
+    pub(crate) fn new(request: ScanRequest, due: Instant) -> Self {
         let mut left: VecDeque<ScanChannel> = VecDeque::new();
         for &wanted in &request.channels {
             if !left.iter().any(|known| same(known, wanted.channel)) {
@@ -72,7 +72,7 @@ impl Scan {
 /// The visit that the NIC makes.
 pub(crate) struct Visiting {
     pub(crate) channel: Channel,
-    pub(crate) since: Micros,
+    pub(crate) since: Instant,
     pub(crate) dwell: Micros,
     /// Who takes part, and whether actively.
     pub(crate) participants: Vec<(VmId, bool)>,
@@ -127,13 +127,13 @@ impl Scans {
     }
 
     /// Whose scan is due next, and when.
-    pub(crate) fn next_due(&self) -> Option<(Micros, VmId)> {
+    pub(crate) fn next_due(&self) -> Option<(Instant, VmId)> {
         let due = |vm| Some((self.of(vm)?.due, vm));
         VmId::all().filter_map(due).min()
     }
 
     /// The next visit, if anybody has a channel left and none is being made; it counts as being made.
-    pub(crate) fn next_visit(&mut self, now: Micros) -> Option<(VmId, ScanSlot)> {
+    pub(crate) fn next_visit(&mut self, now: Instant) -> Option<(VmId, ScanSlot)> {
         if self.visiting.is_some() {
             return None;
         }

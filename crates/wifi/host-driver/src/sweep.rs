@@ -5,7 +5,7 @@
 //! it is begun, what was heard, that it is left, and at the end that all is complete.
 
 use airlane_dot11::MacAddr;
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, VmId};
 use airlane_waist::{
     Command, Event, Received, Refusal, Reply, Request, ScanChannel, ScanEvent, ScanRequest, Tag,
 };
@@ -16,7 +16,7 @@ use crate::scans::Scan;
 
 impl Host {
     /// A scan is answered at once, as a card does; when the radio looks is another matter.
-    pub(crate) fn scan(&mut self, now: Micros, vm: VmId, tag: Tag, request: ScanRequest) {
+    pub(crate) fn scan(&mut self, now: Instant, vm: VmId, tag: Tag, request: ScanRequest) {
         if self.scans.of(vm).is_some() {
             return self.reply(vm, tag, Reply::Refused(Refusal::Busy));
         }
@@ -33,7 +33,7 @@ impl Host {
     }
 
     /// Ends the asking VM's scan and no other's.
-    pub(crate) fn abort_scan(&mut self, now: Micros, vm: VmId, tag: Tag) {
+    pub(crate) fn abort_scan(&mut self, now: Instant, vm: VmId, tag: Tag) {
         let known = self.scans.of(vm).is_some();
         let reply = match known {
             true => Reply::Ok,
@@ -44,7 +44,7 @@ impl Host {
     }
 
     /// Ends a VM's scan now; the VM is told.
-    pub(crate) fn cut_short(&mut self, now: Micros, vm: VmId) {
+    pub(crate) fn cut_short(&mut self, now: Instant, vm: VmId) {
         let visits = self.scans.visits(vm);
         let Some(scan) = self.scans.end(vm) else {
             return;
@@ -57,7 +57,7 @@ impl Host {
     }
 
     /// A visit is over: whoever still takes part is done with the channel.
-    pub(crate) fn visited(&mut self, now: Micros, reply: &Reply) {
+    pub(crate) fn visited(&mut self, now: Instant, reply: &Reply) {
         let Some(visiting) = self.scans.visiting.take() else {
             return;
         };
@@ -80,7 +80,7 @@ impl Host {
 
     /// Sends the radio to the next channel, unless it is at one. What the last visit has taught may
     /// spare it some.
-    pub(crate) fn visit_next(&mut self, now: Micros) {
+    pub(crate) fn visit_next(&mut self, now: Instant) {
         if self.scans.visiting.is_some() {
             return;
         }
@@ -95,7 +95,7 @@ impl Host {
     }
 
     /// Does all channels of a VM's scan that need no radio.
-    fn answer_from_cache(&mut self, now: Micros, vm: VmId) {
+    fn answer_from_cache(&mut self, now: Instant, vm: VmId) {
         let identity = self.identity(vm);
         let Some(scan) = self.scans.of_mut(vm) else {
             return;
@@ -191,7 +191,7 @@ impl Host {
     }
 
     /// Ends scans that take too long; says when to look again.
-    pub(crate) fn end_overdue(&mut self, now: Micros) -> Option<Micros> {
+    pub(crate) fn end_overdue(&mut self, now: Instant) -> Option<Instant> {
         while let Some((due, vm)) = self.scans.next_due() {
             if now < due {
                 return Some(due);

@@ -2,7 +2,7 @@
 
 use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
 use airlane_iwl::testing::FakeDriver;
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 use airlane_waist::{Event, Received, RxCipher};
 
 fn running() -> FakeDriver {
@@ -19,7 +19,7 @@ fn frame(length: usize, cipher: RxCipher) -> Received {
         channel: Channel::new(Band::Ghz2, 6).unwrap(),
         rate: Rate::DSSS_1,
         signal: Dbm(-61.4),
-        at: Micros(0x1_0000_0002),
+        at: Instant(0x1_0000_0002),
         aggregated: false,
     }
 }

@@ -2,7 +2,7 @@
 
 use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
 use airlane_iwl::testing::{FakeDriver, TxOptions, obliging_radio, sent};
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 use airlane_waist::{Command, Event, Received, Reply, RxCipher, Tag};
 
 fn frame() -> Received {
@@ -12,7 +12,7 @@ fn frame() -> Received {
         channel: Channel::new(Band::Ghz2, 6).unwrap(),
         rate: Rate::OFDM_6,
         signal: Dbm(-50.0),
-        at: Micros(0),
+        at: Instant(0),
         aggregated: false,
     }
 }

@@ -4,7 +4,7 @@
 //! who share the radio wait meanwhile. So a vMAC pays for contention, too; frames of one A-MPDU share that.
 
 use airlane_dot11::{AccessCategory, EdcaParameters, Rate};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, Micros, VmId};
 
 use crate::nic::Nic;
 use crate::prepare::Prepared;
@@ -29,13 +29,13 @@ pub(crate) struct InAir {
 /// The A-MPDU whose frames end now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastAggregate {
-    pub(crate) at: Micros,
+    pub(crate) at: Instant,
     pub(crate) frames: u8,
 }
 
 impl LastAggregate {
     /// How many frames shared the exchange that ended at this moment.
-    pub(crate) fn sharers(self, at: Micros) -> u64 {
+    pub(crate) fn sharers(self, at: Instant) -> u64 {
         if self.at == at {
             u64::from(self.frames.max(1))
         } else {
@@ -83,7 +83,12 @@ impl Nic {
     /// The air has a frame no longer.
     pub(crate) fn release(&mut self, prepared: &Prepared) {
         if let Some(held) = self.in_air.get_mut(prepared.category as usize) {
-            held.cost = held.cost - prepared.cost;
+            let left = held.cost.checked_sub(prepared.cost);
+            debug_assert!(
+                left.is_some(),
+                "a frame gives back more airtime than the air holds"
+            );
+            held.cost = left.unwrap_or_default();
             let one = usize::from(prepared.aggregation.is_some());
             held.aggregates = held.aggregates.saturating_sub(one);
         }
@@ -132,9 +137,12 @@ mod tests {
     #[test]
     fn frames_of_one_exchange_share_its_contention() {
         let last = LastAggregate {
-            at: Micros(5),
+            at: Instant(5),
             frames: 42,
         };
-        assert_eq!([last.sharers(Micros(5)), last.sharers(Micros(6))], [42, 1]);
+        assert_eq!(
+            [last.sharers(Instant(5)), last.sharers(Instant(6))],
+            [42, 1]
+        );
     }
 }

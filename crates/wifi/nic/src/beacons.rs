@@ -3,7 +3,8 @@
 //! A beacon counts as missed only if the radio was on its channel for it: absence is no miss. Not
 //! here: what the driver above makes of it (mac80211 has a beacon timer of its own).
 
-use airlane_lane::Micros;
+use airlane_dot11::time_units;
+use airlane_lane::{Instant, Micros};
 use airlane_waist::{MissedBeacons, Timing};
 
 /// How late contention may make a beacon.
@@ -37,7 +38,7 @@ impl BeaconFacts {
         let interval = u64::from(u16::from_le_bytes(interval));
         let map = traffic_map(body.get(12..)?);
         Some(Self {
-            interval: Micros::from_time_units(interval),
+            interval: time_units(interval),
             dtim: map.map(|map| (map.count, map.period)),
             group: map.is_some_and(|map| map.count == 0 && map.control & 1 != 0),
             unicast: map.is_some_and(|map| map.names(id)),
@@ -84,7 +85,7 @@ fn traffic_map(mut elements: &[u8]) -> Option<TrafficMap<'_>> {
 /// A beacon to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
-    pub(crate) at: Micros,
+    pub(crate) at: Instant,
     pub(crate) interval: Micros,
     /// Not heard in a row up to now, for whatever reason; one more for a beacon that group frames follow.
     pub(crate) urgency: u64,
@@ -96,14 +97,14 @@ pub(crate) struct Beacons {
     /// Zero: unknown.
     interval: Micros,
     /// The first target beacon transmission time (TBTT) of which nothing is known yet.
-    next: Option<Micros>,
-    heard_at: Micros,
+    next: Option<Instant>,
+    heard_at: Instant,
     /// Their time is known from one that was heard.
     anchored: bool,
     longest_silence: Micros,
     /// A TBTT with group frames behind it, and beacons from one to the next.
-    dtim: Option<(Micros, u64)>,
-    group_until: Micros,
+    dtim: Option<(Instant, u64)>,
+    group_until: Instant,
     /// The last one has said that frames wait.
     unicast: bool,
     counts: MissedBeacons,
@@ -111,7 +112,7 @@ pub(crate) struct Beacons {
 
 impl Beacons {
     /// A new association: nothing is counted yet. An access point that is never heard is missed, too.
-    pub(crate) fn start(&mut self, now: Micros) {
+    pub(crate) fn start(&mut self, now: Instant) {
         *self = Self {
             interval: self.interval,
             heard_at: now,
@@ -121,8 +122,8 @@ impl Beacons {
     }
 
     /// The driver says how far apart they are.
-    pub(crate) fn set_timing(&mut self, now: Micros, timing: &Timing) {
-        self.interval = Micros::from_time_units(u64::from(timing.beacon_interval));
+    pub(crate) fn set_timing(&mut self, now: Instant, timing: &Timing) {
+        self.interval = time_units(u64::from(timing.beacon_interval));
         if self.next.is_none() {
             self.next = self.known_interval().map(|interval| now + interval);
         }
@@ -138,12 +139,12 @@ impl Beacons {
     }
 
     /// Until when group frames may follow the last one.
-    pub(crate) fn group_until(&self) -> Micros {
+    pub(crate) fn group_until(&self) -> Instant {
         self.group_until
     }
 
     /// A group frame has come; more follow, or not.
-    pub(crate) fn group_frame(&mut self, at: Micros, more: bool) {
+    pub(crate) fn group_frame(&mut self, at: Instant, more: bool) {
         if at < self.group_until {
             self.group_until = if more { at + AFTER_BEACON } else { at };
         }
@@ -160,12 +161,12 @@ impl Beacons {
     }
 
     /// When the last one was heard.
-    pub(crate) fn heard_at(&self) -> Micros {
+    pub(crate) fn heard_at(&self) -> Instant {
         self.heard_at
     }
 
     /// One has come.
-    pub(crate) fn heard(&mut self, at: Micros, facts: &BeaconFacts) {
+    pub(crate) fn heard(&mut self, at: Instant, facts: &BeaconFacts) {
         if self.interval == Micros(0) {
             self.interval = facts.interval;
         }
@@ -175,7 +176,7 @@ impl Beacons {
             self.group_until = at + AFTER_BEACON;
         }
         self.unicast = facts.unicast;
-        self.longest_silence = self.longest_silence.max(at.since(self.heard_at));
+        self.longest_silence = self.longest_silence.max(at.saturating_since(self.heard_at));
         self.heard_at = at;
         self.next = self.known_interval().map(|interval| tbtt + interval);
         let interval = self.interval.0;
@@ -194,7 +195,7 @@ impl Beacons {
 
     /// The TBTT of a beacon heard at `at`, and whether it was given up already. Contention makes
     /// beacons late, never early: the earliest ones tell the time, late ones move it a little.
-    fn tbtt_of(&self, at: Micros) -> (Micros, bool) {
+    fn tbtt_of(&self, at: Instant) -> (Instant, bool) {
         let (Some(next), Some(interval)) = (self.next, self.known_interval()) else {
             return (at, false);
         };
@@ -204,11 +205,11 @@ impl Beacons {
         let half = Micros(interval.0 / 2);
         let late = at + half < next;
         let nearest = if late {
-            next - interval
+            next.saturating_sub(interval)
         } else {
-            next + Micros((at + half).since(next).0 / interval.0 * interval.0)
+            next + Micros((at + half).saturating_since(next).0 / interval.0 * interval.0)
         };
-        let drift = Micros(at.since(nearest).0 / 8);
+        let drift = Micros(at.saturating_since(nearest).0 / 8);
         ((nearest + drift).min(at), late)
     }
 
@@ -217,20 +218,20 @@ impl Beacons {
     }
 
     /// The first TBTT at `from` or later of which nothing is known.
-    fn awaited(&self, from: Micros) -> Option<Micros> {
+    fn awaited(&self, from: Instant) -> Option<Instant> {
         let (next, interval) = (self.next?, self.known_interval()?);
-        let passed = from.since(next).0.div_ceil(interval.0);
+        let passed = from.saturating_since(next).0.div_ceil(interval.0);
         Some(next + Micros(passed.saturating_mul(interval.0)))
     }
 
     /// Intervals since the last one was heard, or since the association.
-    fn unheard(&self, now: Micros) -> u64 {
+    fn unheard(&self, now: Instant) -> u64 {
         let interval = self.known_interval().unwrap_or(Micros(1));
-        now.since(self.heard_at).0 / interval.0
+        now.saturating_since(self.heard_at).0 / interval.0
     }
 
     /// The beacon at `from` or later; `None` while it is not known when they come.
-    pub(crate) fn due(&self, now: Micros, from: Micros) -> Option<Due> {
+    pub(crate) fn due(&self, now: Instant, from: Instant) -> Option<Due> {
         let unheard = self.unheard(now);
         if !self.anchored || unheard >= LOST {
             return None;
@@ -250,13 +251,14 @@ impl Beacons {
 
     /// The first one at `from` or later that a station must hear which sleeps through fewer than `longest`: a DTIM,
     /// or the one whose turn it is. After one that has not come, the next.
-    pub(crate) fn needed(&self, from: Micros, longest: u32) -> Option<Micros> {
+    pub(crate) fn needed(&self, from: Instant, longest: u32) -> Option<Instant> {
         let (first, interval) = (self.awaited(from)?, self.known_interval()?);
         if self.counts.consecutive > 0 {
             return Some(first);
         }
         let longest = u64::from(longest.min(LONGEST_SLEEP));
-        let turn = self.heard_at + Micros(interval.0 * longest) - Micros(interval.0 / 2);
+        let to_turn = Micros(interval.0 * longest).saturating_sub(Micros(interval.0 / 2));
+        let turn = self.heard_at + to_turn;
         let mut coming = (0..longest).map(|n| first + Micros(interval.0.saturating_mul(n)));
         coming
             .find(|&at| at >= turn || self.is_dtim(at))
@@ -264,29 +266,29 @@ impl Beacons {
     }
 
     /// True when group frames follow the beacon of this TBTT.
-    fn is_dtim(&self, at: Micros) -> bool {
+    fn is_dtim(&self, at: Instant) -> bool {
         let (Some((first, period)), Some(interval)) = (self.dtim, self.known_interval()) else {
             return true;
         };
         if at + Micros(interval.0 / 2) < first {
             return false;
         }
-        let beacons = (at.since(first).0 + interval.0 / 2) / interval.0;
+        let beacons = (at.saturating_since(first).0 + interval.0 / 2) / interval.0;
         period <= 1 || beacons.is_multiple_of(period)
     }
 
     /// When the one that is awaited counts as missed; the radio is on its channel since `here`.
-    pub(crate) fn deadline(&self, here: Option<Micros>) -> Option<Micros> {
+    pub(crate) fn deadline(&self, here: Option<Instant>) -> Option<Instant> {
         Some(self.awaited(here?)? + GRACE)
     }
 
     /// Counts one that has not come; what to tell the driver, if anything. Called late it counts one, not many:
     /// those that follow may still be on their way to us.
-    pub(crate) fn pass(&mut self, now: Micros, here: Option<Micros>) -> Option<MissedBeacons> {
+    pub(crate) fn pass(&mut self, now: Instant, here: Option<Instant>) -> Option<MissedBeacons> {
         if self.deadline(here)? > now {
             return None;
         }
-        self.next = self.awaited((now - GRACE) + Micros(1));
+        self.next = self.awaited(now.saturating_sub(GRACE) + Micros(1));
         let counts = &mut self.counts;
         counts.expected = counts.expected.wrapping_add(1);
         counts.total = counts.total.wrapping_add(1);
@@ -299,19 +301,21 @@ impl Beacons {
 mod tests {
     use super::*;
 
-    const INTERVAL: Micros = Micros::from_time_units(100);
-    const HERE: Option<Micros> = Some(Micros(0));
+    const INTERVAL: Micros = time_units(100);
+    /// When the first beacon is due.
+    const FIRST: Instant = Instant(INTERVAL.0);
+    const HERE: Option<Instant> = Some(Instant(0));
 
     fn beacons() -> Beacons {
         let mut beacons = Beacons::default();
         beacons.set_timing(
-            Micros(0),
+            Instant(0),
             &Timing {
                 beacon_interval: 100,
                 ..Timing::default()
             },
         );
-        beacons.start(Micros(0));
+        beacons.start(Instant(0));
         beacons
     }
 
@@ -330,12 +334,12 @@ mod tests {
         let mut told = Vec::new();
         for _ in 0..7 {
             let deadline = beacons.deadline(HERE).unwrap();
-            assert_eq!(beacons.pass(deadline - Micros(1), HERE), None);
+            assert_eq!(beacons.pass(deadline.saturating_sub(Micros(1)), HERE), None);
             told.extend(beacons.pass(deadline, HERE));
         }
         let told: Vec<u32> = told.iter().map(|told| told.consecutive).collect();
         assert_eq!(told, [5, 6, 7]);
-        beacons.heard(Micros(INTERVAL.0 * 8), &facts(0, 1));
+        beacons.heard(Instant(INTERVAL.0 * 8), &facts(0, 1));
         let counts = beacons.counts();
         assert_eq!((counts.consecutive, counts.total), (0, 7));
         assert_eq!((counts.expected, counts.received), (8, 1));
@@ -344,7 +348,7 @@ mod tests {
     #[test]
     fn absence_is_no_miss() {
         let mut beacons = beacons();
-        let late = Micros(INTERVAL.0 * 20);
+        let late = Instant(INTERVAL.0 * 20);
         assert_eq!(beacons.deadline(None), None);
         assert_eq!(beacons.pass(late, None), None);
         assert_eq!(
@@ -358,27 +362,27 @@ mod tests {
     #[test]
     fn called_late_it_counts_one() {
         let mut beacons = beacons();
-        beacons.pass(Micros(INTERVAL.0 * 50), HERE);
+        beacons.pass(Instant(INTERVAL.0 * 50), HERE);
         assert_eq!(beacons.counts().total, 1);
-        assert!(beacons.deadline(HERE).unwrap() > Micros(INTERVAL.0 * 50));
+        assert!(beacons.deadline(HERE).unwrap() > Instant(INTERVAL.0 * 50));
     }
 
     #[test]
     fn the_time_of_beacons_is_that_of_the_early_ones() {
         let mut beacons = beacons();
         for (number, late) in [3_000, 0, 800, 1_600].into_iter().enumerate() {
-            let at = Micros(7_000 + INTERVAL.0 * (number as u64 + 1) + late);
+            let at = Instant(7_000 + INTERVAL.0 * (number as u64 + 1) + late);
             beacons.heard(at, &facts(0, 1));
         }
-        let due = beacons.due(Micros(0), Micros(0)).unwrap().at;
-        let tbtt = Micros(7_000 + INTERVAL.0 * 5);
+        let due = beacons.due(Instant(0), Instant(0)).unwrap().at;
+        let tbtt = Instant(7_000 + INTERVAL.0 * 5);
         assert!(due >= tbtt && due < tbtt + Micros(400), "{due}");
     }
 
     #[test]
     fn one_that_comes_after_it_was_given_up_is_no_miss() {
         let mut beacons = beacons();
-        beacons.heard(INTERVAL, &facts(0, 1));
+        beacons.heard(FIRST, &facts(0, 1));
         let at = beacons.deadline(HERE).unwrap();
         beacons.pass(at, HERE);
         assert_eq!(beacons.counts().total, 1);
@@ -390,10 +394,10 @@ mod tests {
     #[test]
     fn beacons_with_group_frames_behind_them_matter_more() {
         let mut beacons = beacons();
-        beacons.heard(INTERVAL, &facts(1, 3));
+        beacons.heard(FIRST, &facts(1, 3));
         let urgency = |number: u64| {
-            let from = Micros(INTERVAL.0 * number);
-            beacons.due(INTERVAL, from).unwrap().urgency
+            let from = Instant(INTERVAL.0 * number);
+            beacons.due(FIRST, from).unwrap().urgency
         };
         assert_eq!([2, 3, 4, 5].map(urgency), [1, 0, 0, 1]);
     }
@@ -401,25 +405,25 @@ mod tests {
     #[test]
     fn a_sleeper_needs_every_dtim_and_its_turn() {
         let mut beacons = beacons();
-        beacons.heard(INTERVAL, &facts(2, 5));
-        let needed = |longest| beacons.needed(INTERVAL, longest).unwrap().0 / INTERVAL.0;
+        beacons.heard(FIRST, &facts(2, 5));
+        let needed = |longest| beacons.needed(FIRST, longest).unwrap().0 / INTERVAL.0;
         assert_eq!(
             [1, 2, 3, 9].map(needed),
             [2, 3, 3, 3],
             "the DTIM is the third"
         );
-        beacons.heard(Micros(INTERVAL.0 * 3), &facts(0, 5));
-        let needed = |longest| beacons.needed(INTERVAL, longest).unwrap().0 / INTERVAL.0;
+        beacons.heard(Instant(INTERVAL.0 * 3), &facts(0, 5));
+        let needed = |longest| beacons.needed(FIRST, longest).unwrap().0 / INTERVAL.0;
         assert_eq!([1, 2, 4, 9, u32::MAX].map(needed), [4, 5, 7, 8, 8]);
     }
 
     #[test]
     fn after_one_that_has_not_come_the_next_is_needed() {
         let mut beacons = beacons();
-        beacons.heard(INTERVAL, &facts(0, 5));
+        beacons.heard(FIRST, &facts(0, 5));
         beacons.pass(beacons.deadline(HERE).unwrap(), HERE);
-        let needed = beacons.needed(INTERVAL, 5).unwrap();
-        assert_eq!(needed, Micros(INTERVAL.0 * 3));
+        let needed = beacons.needed(FIRST, 5).unwrap();
+        assert_eq!(needed, Instant(INTERVAL.0 * 3));
     }
 
     #[test]
@@ -429,8 +433,8 @@ mod tests {
             group: true,
             ..facts(0, 1)
         };
-        beacons.heard(INTERVAL, &announced);
-        let at = INTERVAL + Micros(4_000);
+        beacons.heard(FIRST, &announced);
+        let at = FIRST + Micros(4_000);
         beacons.group_frame(at, true);
         assert_eq!(beacons.group_until(), at + AFTER_BEACON);
         beacons.group_frame(at + Micros(100), false);

@@ -9,7 +9,7 @@
 
 use airlane_air::Outcome;
 use airlane_dot11::Channel;
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{Mode, PowerSave};
 
 use crate::homes::same;
@@ -47,23 +47,23 @@ pub struct AwakeTime {
 #[derive(Default)]
 pub(crate) struct Doze {
     state: State,
-    since: Micros,
+    since: Instant,
     spent: AwakeTime,
     /// When an access point has last learned that a station sleeps.
-    told_at: Micros,
+    told_at: Instant,
     /// Some access point may believe that its station sleeps.
     told: bool,
 }
 
 impl Doze {
     /// Since when the radio has been on the channel where it is tuned since `tuned`; `None` while it is not.
-    pub(crate) fn present_since(&self, tuned: Option<Micros>) -> Option<Micros> {
+    pub(crate) fn present_since(&self, tuned: Option<Instant>) -> Option<Instant> {
         let on = (self.state != State::Asleep).then_some(self.since);
         on.zip(tuned).map(|(on, tuned)| on.max(tuned))
     }
 
     /// The radio gets its first vMAC, or loses its last one.
-    pub(crate) fn turn(&mut self, now: Micros, on: bool) {
+    pub(crate) fn turn(&mut self, now: Instant, on: bool) {
         match (on, self.state) {
             (true, State::Off) => self.go(now, State::Awake),
             (false, State::Awake) => self.go(now, State::Off),
@@ -72,17 +72,17 @@ impl Doze {
     }
 
     /// Time spent up to now.
-    pub(crate) fn spent(&self, now: Micros) -> AwakeTime {
+    pub(crate) fn spent(&self, now: Instant) -> AwakeTime {
         let mut spent = self.spent;
         match self.state {
             State::Off => {}
-            State::Awake => spent.awake += now.since(self.since),
-            State::Asleep => spent.asleep += now.since(self.since),
+            State::Awake => spent.awake += now.saturating_since(self.since),
+            State::Asleep => spent.asleep += now.saturating_since(self.since),
         }
         spent
     }
 
-    fn go(&mut self, now: Micros, state: State) {
+    fn go(&mut self, now: Instant, state: State) {
         self.spent = self.spent(now);
         self.spent.naps += u64::from(state == State::Asleep);
         (self.state, self.since) = (state, now);
@@ -91,7 +91,7 @@ impl Doze {
 
 impl Nic {
     /// Time that the radio has spent awake and asleep.
-    pub fn awake_time(&self, now: Micros) -> AwakeTime {
+    pub fn awake_time(&self, now: Instant) -> AwakeTime {
         self.doze.spent(now)
     }
 
@@ -101,7 +101,7 @@ impl Nic {
     }
 
     /// Lets the radio and the stations of its vMACs sleep or wake; says when to look again.
-    pub(crate) fn rest<M: Phy>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
+    pub(crate) fn rest<M: Phy>(&mut self, now: Instant, air: &mut M) -> Option<Instant> {
         // Without power save nothing is looked at for each frame.
         if !self.saves_power() || !self.schedule.is_open() {
             return None;
@@ -119,11 +119,11 @@ impl Nic {
             return joining.by_ref().flatten().min();
         }
         let idle = self.let_stations_sleep(now, air);
-        Micros::earlier(idle, self.let_radio_sleep(now, air))
+        Instant::earlier(idle, self.let_radio_sleep(now, air))
     }
 
     /// True when nobody needs the radio all the time.
-    fn may_rest(&self, now: Micros) -> bool {
+    fn may_rest(&self, now: Instant) -> bool {
         let mut home: Option<Channel> = None;
         let mut vmacs = self.active();
         self.power.enabled
@@ -137,7 +137,7 @@ impl Nic {
     }
 
     /// Tells the access points that these stations are awake.
-    fn rouse<M: Phy>(&mut self, now: Micros, air: &mut M, which: impl Fn(&Vmac) -> bool) {
+    fn rouse<M: Phy>(&mut self, now: Instant, air: &mut M, which: impl Fn(&Vmac) -> bool) {
         for vm in VmId::all() {
             let here = self.schedule.here();
             let roused = self.vmac_mut(vm).filter(|vmac| {
@@ -155,7 +155,7 @@ impl Nic {
     }
 
     /// Tells the access points of idle vMACs that their stations sleep; gives when the next one is idle.
-    fn let_stations_sleep<M: Phy>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
+    fn let_stations_sleep<M: Phy>(&mut self, now: Instant, air: &mut M) -> Option<Instant> {
         self.rouse(now, air, |vmac| vmac.beacons.promises_frames());
         let power = self.power;
         let mut next = None;
@@ -167,7 +167,7 @@ impl Nic {
                     self.doze.told = true;
                     self.tell(now, vm, true, air);
                 }
-                Some(at) => next = Micros::earlier(next, Some(at)),
+                Some(at) => next = Instant::earlier(next, Some(at)),
                 None => {}
             }
         }
@@ -175,7 +175,7 @@ impl Nic {
     }
 
     /// Turns the radio off until the next beacon that somebody must hear, or on for it.
-    fn let_radio_sleep<M: Phy>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
+    fn let_radio_sleep<M: Phy>(&mut self, now: Instant, air: &mut M) -> Option<Instant> {
         let associated = |vmac: &Vmac| vmac.associated();
         let all_told = self
             .active()
@@ -204,25 +204,25 @@ impl Nic {
     }
 
     /// When the radio must be on for a beacon.
-    fn next_call(&self) -> Option<Micros> {
+    fn next_call(&self) -> Option<Instant> {
         let from = self.since();
         let vmacs = self.active().filter(|(_, vmac)| vmac.associated());
         let calls = vmacs.filter_map(|(_, vmac)| {
             let longest = vmac.longest_sleep(&self.power);
             vmac.beacons.needed(from, longest)
         });
-        calls.min().map(|at| at - LEAD)
+        calls.min().map(|at| at.saturating_sub(LEAD))
     }
 
     /// Since when the radio does what it does, here: beacons before that are none of its business.
-    fn since(&self) -> Micros {
+    fn since(&self) -> Instant {
         let here = self.schedule.here();
         let tuned = here.and_then(|here| self.schedule.present_since(here));
         self.doze.since.max(tuned.unwrap_or_default())
     }
 
     /// When the first of the awaited beacons counts as missed.
-    fn beacon_deadline(&self) -> Option<Micros> {
+    fn beacon_deadline(&self) -> Option<Instant> {
         let here = Some(self.since());
         let vmacs = self.active().filter(|(_, vmac)| vmac.associated());
         vmacs
@@ -230,7 +230,7 @@ impl Nic {
             .min()
     }
 
-    fn fall_asleep<M: Phy>(&mut self, now: Micros, air: &mut M) {
+    fn fall_asleep<M: Phy>(&mut self, now: Instant, air: &mut M) {
         if self.doze.state == State::Awake {
             self.doze.go(now, State::Asleep);
             air.tune(now, self.radio, None);
@@ -238,7 +238,7 @@ impl Nic {
     }
 
     /// Turns the radio on, if it sleeps.
-    pub(crate) fn rise<M: Phy>(&mut self, now: Micros, air: &mut M) {
+    pub(crate) fn rise<M: Phy>(&mut self, now: Instant, air: &mut M) {
         if self.doze.state == State::Asleep {
             self.doze.go(now, State::Awake);
             air.tune(now, self.radio, self.schedule.here());
@@ -246,7 +246,7 @@ impl Nic {
     }
 
     /// An access point has been told, or could not be.
-    pub(crate) fn announced(&mut self, now: Micros, vm: VmId, sleeps: bool, outcome: Outcome) {
+    pub(crate) fn announced(&mut self, now: Instant, vm: VmId, sleeps: bool, outcome: Outcome) {
         let heard = outcome == Outcome::Acknowledged;
         self.counters.unheard_announcements += u64::from(!heard);
         // Where the radio leaves for another channel, nobody is left to try again.
@@ -274,7 +274,7 @@ impl Vmac {
     }
 
     /// When it counts as idle; `None` while something waits or is on the air.
-    fn idle_at(&self, power: &PowerSave) -> Option<Micros> {
+    fn idle_at(&self, power: &PowerSave) -> Option<Instant> {
         let quiet = self.pending() == 0 && self.in_air.iter().all(|&frames| frames == 0);
         let received = self.received_at.max(self.roused_at) + power.receive_timeout;
         quiet.then(|| received.max(self.sent_at + power.transmit_timeout))

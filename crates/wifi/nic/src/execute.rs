@@ -1,7 +1,7 @@
 //! What each command does.
 
 use airlane_dot11::{Dbm, EdcaParameters, MacAddr};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, VmId};
 use airlane_waist::{Command, Event, Refusal, Reply, Request, VifConfig};
 
 use crate::nic::Nic;
@@ -11,7 +11,7 @@ use crate::vmac::Vmac;
 impl Nic {
     pub(crate) fn execute<M: Phy>(
         &mut self,
-        now: Micros,
+        now: Instant,
         vm: VmId,
         Request { tag, command }: Request,
         air: &mut M,
@@ -45,7 +45,12 @@ impl Nic {
     }
 
     /// A vMAC comes into being; what the VM had before goes.
-    fn initialize<M: Phy>(&mut self, now: Micros, vm: VmId, air: &mut M) -> Result<Reply, Refusal> {
+    fn initialize<M: Phy>(
+        &mut self,
+        now: Instant,
+        vm: VmId,
+        air: &mut M,
+    ) -> Result<Reply, Refusal> {
         self.tear_down(now, vm, air);
         let slot = self.vmacs.get_mut(vm.index());
         *slot.ok_or(Refusal::AddressTaken)? = Some(Box::new(Vmac::new()));
@@ -55,7 +60,7 @@ impl Nic {
 
     fn configure<M: Phy>(
         &mut self,
-        now: Micros,
+        now: Instant,
         vm: VmId,
         configuration: VifConfig,
         air: &mut M,
@@ -86,7 +91,7 @@ impl Nic {
     }
 
     /// The commands that set something of the vMAC and nothing else.
-    fn set(&mut self, now: Micros, vm: VmId, command: Command) -> Result<Reply, Refusal> {
+    fn set(&mut self, now: Instant, vm: VmId, command: Command) -> Result<Reply, Refusal> {
         let Self { vmacs, keys, .. } = self;
         let vmac = vmacs.get_mut(vm.index()).and_then(Option::as_deref_mut);
         let vmac = vmac.ok_or(Refusal::NotInitialized)?;
@@ -180,6 +185,7 @@ fn bounded(asked: EdcaParameters) -> EdcaParameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use airlane_lane::Micros;
 
     #[test]
     fn channel_access_stays_within_the_standard() {

@@ -7,7 +7,7 @@
 //! for where; the schedule does the leaving.
 
 use airlane_dot11::Channel;
-use airlane_lane::{MAX_VMS, Micros};
+use airlane_lane::{Instant, MAX_VMS, Micros};
 use arrayvec::ArrayVec;
 
 use crate::beacons::Due;
@@ -44,17 +44,17 @@ pub(crate) struct Home {
     /// Something waits to be sent.
     pub(crate) pending: bool,
     /// The last data frame to or from one of its vMACs.
-    pub(crate) traffic: Micros,
+    pub(crate) traffic: Instant,
     /// Until when one of its vMACs is in the middle of joining.
-    pub(crate) joining: Option<Micros>,
+    pub(crate) joining: Option<Instant>,
     /// Associated, and the time of its beacons is not known: it needs its slices whatever it does.
     pub(crate) blind: bool,
     /// Its next beacon.
     pub(crate) beacon: Option<Due>,
     /// The last beacon heard.
-    pub(crate) heard_at: Micros,
+    pub(crate) heard_at: Instant,
     /// Until when group frames may follow it.
-    pub(crate) group_until: Micros,
+    pub(crate) group_until: Instant,
 }
 
 impl Home {
@@ -63,12 +63,12 @@ impl Home {
             channel,
             weight: 0,
             pending: false,
-            traffic: Micros(0),
+            traffic: Instant(0),
             joining: None,
             blind: false,
             beacon: None,
-            heard_at: Micros(0),
-            group_until: Micros(0),
+            heard_at: Instant(0),
+            group_until: Instant(0),
         }
     }
 
@@ -77,16 +77,16 @@ impl Home {
     }
 
     /// From where on its next beacon is looked for, the radio being here or elsewhere.
-    pub(crate) fn beacon_from(now: Micros, present: bool) -> Micros {
+    pub(crate) fn beacon_from(now: Instant, present: bool) -> Instant {
         if present {
-            now - BEACON_WAIT
+            now.saturating_sub(BEACON_WAIT)
         } else {
             now + TRAVEL
         }
     }
 
     /// When nothing more is to be expected of a visit since `since`; `None` while something waits.
-    fn quiet_at(&self, since: Micros) -> Option<Micros> {
+    fn quiet_at(&self, since: Instant) -> Option<Instant> {
         if self.pending {
             return None;
         }
@@ -121,7 +121,7 @@ pub(crate) struct Accounts(Vec<Account>);
 /// When to leave a home, and for which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leave {
-    pub(crate) at: Micros,
+    pub(crate) at: Instant,
     pub(crate) to: Channel,
 }
 
@@ -159,11 +159,11 @@ impl Accounts {
     }
 
     /// The radio leaves for another channel after a visit since `since`.
-    pub(crate) fn leave(&mut self, now: Micros, homes: &Homes, channel: Channel, since: Micros) {
+    pub(crate) fn leave(&mut self, now: Instant, homes: &Homes, channel: Channel, since: Instant) {
         let Some(home) = find(homes, Some(channel)) else {
             return;
         };
-        let stay = now.since(since);
+        let stay = now.saturating_since(since);
         let active = home.quiet_at(since).is_none_or(|at| at > now);
         let total = self.weights(now, homes, home);
         for other in homes {
@@ -189,19 +189,19 @@ impl Accounts {
     }
 
     /// True when a home to which the radio is not tuned wants a slice.
-    fn competes(&self, now: Micros, home: &Home) -> bool {
+    fn competes(&self, now: Instant, home: &Home) -> bool {
         let active = || self.of(home.channel).is_some_and(|account| account.active);
         home.pending || home.blind || home.joining.is_some_and(|until| now < until) || active()
     }
 
     /// Weights of `here` and of those that compete with it.
-    fn weights(&self, now: Micros, homes: &Homes, here: &Home) -> u64 {
+    fn weights(&self, now: Instant, homes: &Homes, here: &Home) -> u64 {
         let rivals = others(homes, here).filter(|home| self.competes(now, home));
         rivals.map(|home| u64::from(home.weight())).sum::<u64>() + u64::from(here.weight())
     }
 
     /// The part of the time that a home has while all of `homes` that compete now do, in thousandths.
-    pub(crate) fn share(&self, now: Micros, homes: &Homes, home: &Home) -> u64 {
+    pub(crate) fn share(&self, now: Instant, homes: &Homes, home: &Home) -> u64 {
         let total = self.weights(now, homes, home).max(1);
         u64::from(home.weight()) * 1_000 / total
     }
@@ -209,10 +209,10 @@ impl Accounts {
     /// When to leave `here`, where the radio has been since `since`; `None` while nobody else needs it.
     pub(crate) fn plan(
         &self,
-        now: Micros,
+        now: Instant,
         homes: &Homes,
         here: &Home,
-        since: Micros,
+        since: Instant,
     ) -> Option<Leave> {
         let joining = here.joining.filter(|_| now < since + JOINING);
         let slice = self.slice_end(now, homes, here, since, joining);
@@ -228,11 +228,11 @@ impl Accounts {
     /// The end of the slice, if somebody waits for it.
     fn slice_end(
         &self,
-        now: Micros,
+        now: Instant,
         homes: &Homes,
         here: &Home,
-        since: Micros,
-        joining: Option<Micros>,
+        since: Instant,
+        joining: Option<Instant>,
     ) -> Option<Leave> {
         let at = homes.iter().position(|home| home.channel == here.channel)?;
         let (before, after) = homes.split_at_checked(at)?;
@@ -262,14 +262,14 @@ impl Accounts {
 
     /// One who joins and has something to send does not wait for the slice of others to end, while his home
     /// owes nothing.
-    fn calls(&self, now: Micros, home: &Home) -> bool {
+    fn calls(&self, now: Instant, home: &Home) -> bool {
         let owes = self
             .of(home.channel)
             .is_some_and(|account| account.credit < 0);
         home.pending && !owes && home.joining.is_some_and(|until| now < until)
     }
 
-    fn slice(&self, now: Micros, homes: &Homes, here: &Home) -> Micros {
+    fn slice(&self, now: Instant, homes: &Homes, here: &Home) -> Micros {
         let rivals = others(homes, here).filter(|home| self.competes(now, home));
         let cycle = CYCLE.max(CYCLE_PER_HOME * (rivals.count() as u64 + 1));
         let share = portion(Micros(cycle), here.weight(), self.weights(now, homes, here));
@@ -280,7 +280,7 @@ impl Accounts {
 }
 
 /// `end`, or later when the own beacon is about to come, or group frames after it.
-fn with_beacon(here: &Home, end: Micros) -> Micros {
+fn with_beacon(here: &Home, end: Instant) -> Instant {
     let end = end.max(here.group_until);
     match here.beacon {
         Some(due) if due.at < end + HOLD && end < due.at + BEACON_WAIT => due.at + BEACON_WAIT,
@@ -289,14 +289,14 @@ fn with_beacon(here: &Home, end: Micros) -> Micros {
 }
 
 /// When to leave `here` for the next beacon of `home`.
-fn beacon_call(here: &Home, home: &Home, since: Micros, joining: bool) -> Option<Leave> {
+fn beacon_call(here: &Home, home: &Home, since: Instant, joining: bool) -> Option<Leave> {
     let due = home.beacon?;
     let looking = here.blind && here.heard_at < since;
     if (joining || looking) && due.urgency < PRESSING {
         return None;
     }
-    let leave = |at: Micros| Leave {
-        at: (at - LEAD).max(since),
+    let leave = |at: Instant| Leave {
+        at: at.saturating_sub(LEAD).max(since),
         to: home.channel,
     };
     let first = leave(due.at);
@@ -308,7 +308,7 @@ fn beacon_call(here: &Home, home: &Home, since: Micros, joining: bool) -> Option
 }
 
 /// True when leaving at `at` would miss an own beacon that matters as much as the other one.
-fn own_comes_first(here: &Home, at: Micros, other: Due) -> bool {
+fn own_comes_first(here: &Home, at: Instant, other: Due) -> bool {
     here.beacon.is_some_and(|own| {
         let missed = own.at + BEACON_WAIT > at && own.at < other.at + LEAD;
         missed && own.urgency >= other.urgency

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use airlane_air::{AirEvent, RadioId};
 use airlane_dot11::{AccessCategory, BufferPool, Channel, MacAddr};
 use airlane_lane::stamp::{Point, Stamps};
-use airlane_lane::{MAX_VMS, Micros, VmId};
+use airlane_lane::{Instant, MAX_VMS, Micros, VmId};
 use airlane_waist::{Event, MissedBeacons, PowerSave, Request};
 
 use crate::account::{InAir, LastAggregate};
@@ -98,7 +98,7 @@ const TURNS: usize = 64;
 /// Nothing but data frames happens, and the schedule has nothing to do: before this time, if any.
 #[derive(Clone, Copy)]
 struct Calm {
-    until: Option<Micros>,
+    until: Option<Instant>,
 }
 
 /// The augmented NIC: one radio, up to [`MAX_VMS`] vMACs.
@@ -175,12 +175,12 @@ impl Nic {
     }
 
     /// Takes a command of a VM. Call [`Nic::step`] after a batch of them.
-    pub fn request<M: Phy>(&mut self, now: Micros, vm: VmId, request: Request, air: &mut M) {
+    pub fn request<M: Phy>(&mut self, now: Instant, vm: VmId, request: Request, air: &mut M) {
         self.execute(now, vm, request, air);
     }
 
     /// Takes an event of this card's own radio. Call [`Nic::step`] after a batch of them.
-    pub fn air_event<M: Phy>(&mut self, now: Micros, event: AirEvent, air: &mut M) {
+    pub fn air_event<M: Phy>(&mut self, now: Instant, event: AirEvent, air: &mut M) {
         let _ = air;
         match event {
             AirEvent::Received {
@@ -231,7 +231,7 @@ impl Nic {
         }
     }
 
-    fn sent(&mut self, now: Micros, token: u64, ended: &Ended) {
+    fn sent(&mut self, now: Instant, token: u64, ended: &Ended) {
         match self.flights.land(token) {
             Some(Cargo::Frame { vm, serial }) => self.landed(vm, serial, ended),
             Some(Cargo::Announcement { vm, sleeps }) => {
@@ -245,7 +245,7 @@ impl Nic {
 
     /// Lets due things happen and gives the air what it has room for. Returns when to come back
     /// unless something else happens first; `None` when no timer runs.
-    pub fn step<M: Phy>(&mut self, now: Micros, air: &mut M) -> Option<Micros> {
+    pub fn step<M: Phy>(&mut self, now: Instant, air: &mut M) -> Option<Instant> {
         let calm = self
             .calm
             .filter(|calm| calm.until.is_none_or(|until| now < until));
@@ -259,17 +259,17 @@ impl Nic {
             None => self.follow_schedule(now, timer, air),
         };
         self.feed(now, air);
-        Micros::earlier(wait, Micros::earlier(timer, rest))
+        Instant::earlier(wait, Instant::earlier(timer, rest))
     }
 
     /// Runs the schedule. It, and the timers, look at every vMAC: where all are at one home and nobody scans or
     /// sleeps, that is not done again before a timer is due or something [stirs](Self::stir).
     fn follow_schedule<M: Phy>(
         &mut self,
-        now: Micros,
-        timer: Option<Micros>,
+        now: Instant,
+        timer: Option<Instant>,
         air: &mut M,
-    ) -> Option<Micros> {
+    ) -> Option<Instant> {
         self.calm = None;
         let mut moved = false;
         for _ in 0..TURNS {
@@ -280,7 +280,7 @@ impl Nic {
                     moved = true;
                 }
                 Step::Wait(until) => {
-                    let wait = Micros::earlier(until, recheck);
+                    let wait = Instant::earlier(until, recheck);
                     // A timer that was read before a move says nothing about the time after it.
                     if wait.is_none() && !moved && self.is_calm(&wishes) {
                         self.calm = Some(Calm { until: timer });
@@ -332,7 +332,7 @@ impl Nic {
     }
 
     /// The channel schedule: every channel that has been a home.
-    pub fn homes(&self, now: Micros) -> impl Iterator<Item = HomeView> {
+    pub fn homes(&self, now: Instant) -> impl Iterator<Item = HomeView> {
         let homes = self.home_wishes(now);
         let accounts = self.schedule.accounts();
         accounts.iter().map(move |account| {
@@ -442,7 +442,7 @@ impl Nic {
     }
 
     /// Takes all that this VM has, and its frames out of the air.
-    pub(crate) fn tear_down<M: Phy>(&mut self, now: Micros, vm: VmId, air: &mut M) {
+    pub(crate) fn tear_down<M: Phy>(&mut self, now: Instant, vm: VmId, air: &mut M) {
         let vmac = self.vmacs.get_mut(vm.index()).and_then(Option::take);
         for entry in vmac.iter().flat_map(|vmac| &vmac.outstanding) {
             if let Stage::InAir(_, prepared) = &entry.stage {

@@ -2,7 +2,7 @@
 
 use airlane_air::{Protection, Transmission};
 use airlane_dot11::{AccessCategory, Buffer, Channel, MacAddr, Rate, RateTable};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::Event;
 
 use crate::flights::Cargo;
@@ -18,7 +18,7 @@ const ANNOUNCE_RETRIES: u8 = 4;
 
 impl Nic {
     /// Where the radio ought to be, and when to ask again.
-    pub(crate) fn wishes(&mut self, now: Micros) -> (Wishes, Option<Micros>) {
+    pub(crate) fn wishes(&mut self, now: Instant) -> (Wishes, Option<Instant>) {
         let mut wishes = Wishes {
             homes: self.home_wishes(now),
             idle: self.active().find_map(|(_, vmac)| vmac.channel()),
@@ -35,7 +35,7 @@ impl Nic {
         if self.sweep.waits(now, joining) && self.schedule.scanning() != Some(stop) {
             return (
                 wishes,
-                Micros::earlier(joining, self.sweep.patience_until()),
+                Instant::earlier(joining, self.sweep.patience_until()),
             );
         }
         wishes.scan = Some(stop);
@@ -47,7 +47,7 @@ impl Nic {
     }
 
     /// Every home channel once, as wide as its widest vMAC has it.
-    pub(crate) fn home_wishes(&self, now: Micros) -> Homes {
+    pub(crate) fn home_wishes(&self, now: Instant) -> Homes {
         let mut homes = Homes::new();
         for (vm, vmac) in self.active().filter(|(_, vmac)| vmac.needs_channel()) {
             let Some(channel) = vmac.channel() else {
@@ -66,7 +66,7 @@ impl Nic {
     }
 
     /// Carries out one act of the schedule.
-    pub(crate) fn perform<M: Phy>(&mut self, now: Micros, act: Act, air: &mut M) {
+    pub(crate) fn perform<M: Phy>(&mut self, now: Instant, act: Act, air: &mut M) {
         match act {
             Act::Recall => self.recall(now, air),
             Act::AnnounceAbsence => self.announce(now, true, air),
@@ -84,19 +84,19 @@ impl Nic {
     }
 
     /// Takes back what the air still has: each frame returns to its place in its queue.
-    fn recall<M: Phy>(&mut self, now: Micros, air: &mut M) {
+    fn recall<M: Phy>(&mut self, now: Instant, air: &mut M) {
         air.cancel(now, self.radio, &|_| true);
     }
 
     /// Tells the access points on the present channel that their stations sleep, or are awake.
-    fn announce<M: Phy>(&mut self, now: Micros, away: bool, air: &mut M) {
+    fn announce<M: Phy>(&mut self, now: Instant, away: bool, air: &mut M) {
         for vm in VmId::all() {
             self.tell(now, vm, away, air);
         }
     }
 
     /// Tells one of them, unless it knows.
-    pub(crate) fn tell<M: Phy>(&mut self, now: Micros, vm: VmId, sleeps: bool, air: &mut M) {
+    pub(crate) fn tell<M: Phy>(&mut self, now: Instant, vm: VmId, sleeps: bool, air: &mut M) {
         if let Some((frame, rate)) = self.announcement(vm, sleeps) {
             self.counters.announcements += 1;
             let cargo = Cargo::Announcement { vm, sleeps };
@@ -119,7 +119,7 @@ impl Nic {
         null_frame(vmac, away).map(|frame| (frame, rate))
     }
 
-    fn stop_begins<M: Phy>(&mut self, now: Micros, stop: Stop, air: &mut M) {
+    fn stop_begins<M: Phy>(&mut self, now: Instant, stop: Stop, air: &mut M) {
         for (vm, rate, mut probe) in self.begin_stop(stop) {
             if air.queued(self.radio, AccessCategory::Voice) >= MAX_PROBES_WAITING {
                 self.counters.probes_skipped += 1;
@@ -135,7 +135,7 @@ impl Nic {
     /// Sends a frame of the card's own.
     fn send_own<M: Phy>(
         &mut self,
-        now: Micros,
+        now: Instant,
         frame: Buffer,
         rate: Rate,
         cargo: Cargo,
@@ -168,18 +168,18 @@ impl Nic {
 
     /// Each vMAC's own timers: its access point changes its channel, a beacon fails to come. Says when the next
     /// one is due.
-    pub(crate) fn watch(&mut self, now: Micros) -> Option<Micros> {
+    pub(crate) fn watch(&mut self, now: Instant) -> Option<Instant> {
         let mut next = None;
         for vm in VmId::all() {
             if self.vmac(vm).is_some() {
-                next = Micros::earlier(next, self.watch_switch(now, vm));
-                next = Micros::earlier(next, self.watch_beacons(now, vm));
+                next = Instant::earlier(next, self.watch_switch(now, vm));
+                next = Instant::earlier(next, self.watch_beacons(now, vm));
             }
         }
         next
     }
 
-    fn watch_switch(&mut self, now: Micros, vm: VmId) -> Option<Micros> {
+    fn watch_switch(&mut self, now: Instant, vm: VmId) -> Option<Instant> {
         let (at, channel) = self.vmac(vm)?.switch?;
         if now < at {
             return Some(at);
@@ -188,7 +188,7 @@ impl Nic {
         None
     }
 
-    fn watch_beacons(&mut self, now: Micros, vm: VmId) -> Option<Micros> {
+    fn watch_beacons(&mut self, now: Instant, vm: VmId) -> Option<Instant> {
         let vmac = self.vmac(vm).filter(|vmac| vmac.associated())?;
         let tuned = self.schedule.present_since(vmac.channel()?);
         let here = self.doze.present_since(tuned);

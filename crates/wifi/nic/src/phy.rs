@@ -3,26 +3,26 @@
 
 use airlane_air::{Air, RadioId, Transmission};
 use airlane_dot11::{AccessCategory, Channel, MacAddr};
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 
 /// A medium that one radio sends into.
 pub trait Phy {
     /// Moves the radio to a channel, or turns it off.
-    fn tune(&mut self, now: Micros, radio: RadioId, channel: Option<Channel>);
+    fn tune(&mut self, now: Instant, radio: RadioId, channel: Option<Channel>);
     /// The addresses whose frames the radio acknowledges and receives.
     fn set_addresses(&mut self, radio: RadioId, addresses: &[MacAddr]);
     /// Receive the unicast frames of other stations as well.
     fn set_promiscuous(&mut self, radio: RadioId, on: bool);
     /// Queues a frame; its end is told by [`airlane_air::AirEvent::Sent`].
-    fn transmit(&mut self, now: Micros, radio: RadioId, transmission: Transmission);
+    fn transmit(&mut self, now: Instant, radio: RadioId, transmission: Transmission);
     /// Frames of this category that have not ended yet.
     fn queued(&self, radio: RadioId, category: AccessCategory) -> usize;
     /// Gives up the queued frames with these tokens; each still ends by an event.
-    fn cancel(&mut self, now: Micros, radio: RadioId, which: &dyn Fn(u64) -> bool);
+    fn cancel(&mut self, now: Instant, radio: RadioId, which: &dyn Fn(u64) -> bool);
 }
 
 impl Phy for Air {
-    fn tune(&mut self, now: Micros, radio: RadioId, channel: Option<Channel>) {
+    fn tune(&mut self, now: Instant, radio: RadioId, channel: Option<Channel>) {
         Air::tune(self, now, radio, channel);
     }
     fn set_addresses(&mut self, radio: RadioId, addresses: &[MacAddr]) {
@@ -31,13 +31,13 @@ impl Phy for Air {
     fn set_promiscuous(&mut self, radio: RadioId, on: bool) {
         Air::set_promiscuous(self, radio, on);
     }
-    fn transmit(&mut self, now: Micros, radio: RadioId, transmission: Transmission) {
+    fn transmit(&mut self, now: Instant, radio: RadioId, transmission: Transmission) {
         Air::transmit(self, now, radio, transmission);
     }
     fn queued(&self, radio: RadioId, category: AccessCategory) -> usize {
         Air::queued(self, radio, category)
     }
-    fn cancel(&mut self, now: Micros, radio: RadioId, which: &dyn Fn(u64) -> bool) {
+    fn cancel(&mut self, now: Instant, radio: RadioId, which: &dyn Fn(u64) -> bool) {
         Air::cancel(self, now, radio, which);
     }
 }

@@ -8,7 +8,7 @@
 use airlane_dot11::frame::{FrameType, Header, subtype};
 use airlane_dot11::{Buffer, Channel, Dbm, MacAddr, Rate};
 use airlane_lane::stamp::{FrameId, Point};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, VmId};
 use airlane_waist::{Event, ReceiveFilter, Received, RxCipher};
 
 use crate::beacons::BeaconFacts;
@@ -25,7 +25,7 @@ pub(crate) struct Heard {
     pub(crate) channel: Channel,
     pub(crate) rate: Rate,
     pub(crate) signal: Dbm,
-    pub(crate) at: Micros,
+    pub(crate) at: Instant,
     pub(crate) aggregated: bool,
 }
 
@@ -261,7 +261,7 @@ fn note_beacon(vmac: &mut Vmac, header: &Header, heard: &Heard) {
     }
 }
 
-fn note_data(vmac: &mut Vmac, header: &Header, at: Micros) {
+fn note_data(vmac: &mut Vmac, header: &Header, at: Instant) {
     const MORE_DATA: u16 = 0x2000;
     if !header.is_data() {
         return;

@@ -4,7 +4,7 @@
 //! Not here: which channel is next, whose scan is over, what is still known (the host driver).
 
 use airlane_dot11::{Buffer, MacAddr, Rate, frame::subtype};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{Event, Participant, ReceiveFilter, Refusal, Reply, ScanEvent, ScanSlot, Tag};
 
 use crate::nic::Nic;
@@ -27,7 +27,7 @@ const LONGEST_STOP: Micros = Micros::from_millis(150);
 #[derive(Default)]
 pub(crate) struct Sweep {
     running: Option<Running>,
-    paused_since: Option<Micros>,
+    paused_since: Option<Instant>,
     patience: Micros,
 }
 
@@ -80,16 +80,19 @@ impl Sweep {
 
     /// True while the sweep waits for neighbours that join until `joining`. Its patience is
     /// bounded, so that nobody can stop a scan for good.
-    pub(crate) fn waits(&mut self, now: Micros, joining: Option<Micros>) -> bool {
-        let spent = self.paused_since.take().map(|since| now.since(since));
-        self.patience = self.patience - spent.unwrap_or_default();
+    pub(crate) fn waits(&mut self, now: Instant, joining: Option<Instant>) -> bool {
+        let spent = self
+            .paused_since
+            .take()
+            .map(|since| now.saturating_since(since));
+        self.patience = self.patience.saturating_sub(spent.unwrap_or_default());
         let waits = joining.is_some() && self.patience > Micros(0);
         self.paused_since = waits.then_some(now);
         waits
     }
 
     /// Until when the sweep's patience lasts, while it waits.
-    pub(crate) fn patience_until(&self) -> Option<Micros> {
+    pub(crate) fn patience_until(&self) -> Option<Instant> {
         self.paused_since.map(|since| since + self.patience)
     }
 

@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 
 use airlane_dot11::Channel;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 use crate::homes::{Accounts, Homes, find, same};
 
@@ -83,7 +83,7 @@ pub(crate) enum Act {
 pub(crate) enum Step {
     Do(Act),
     /// Nothing until then, or until a wish changes.
-    Wait(Option<Micros>),
+    Wait(Option<Instant>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,26 +95,26 @@ enum Target {
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Settled {
-        free_at: Micros,
+        free_at: Instant,
     },
     Draining {
         target: Target,
-        until: Micros,
+        until: Instant,
     },
     Announcing {
         target: Target,
-        until: Micros,
+        until: Instant,
         /// Someone was told.
         told: bool,
     },
     Lingering {
         target: Target,
-        until: Micros,
+        until: Instant,
     },
     Scanning {
         stop: Stop,
-        since: Micros,
-        until: Micros,
+        since: Instant,
+        until: Instant,
     },
 }
 
@@ -122,7 +122,7 @@ enum Phase {
 pub(crate) struct Schedule {
     here: Option<Channel>,
     /// Since when the radio is on this primary channel.
-    here_since: Micros,
+    here_since: Instant,
     /// The home that was left last.
     last_home: Option<Channel>,
     accounts: Accounts,
@@ -134,10 +134,12 @@ impl Default for Schedule {
     fn default() -> Self {
         Self {
             here: None,
-            here_since: Micros(0),
+            here_since: Instant(0),
             last_home: None,
             accounts: Accounts::default(),
-            phase: Phase::Settled { free_at: Micros(0) },
+            phase: Phase::Settled {
+                free_at: Instant(0),
+            },
             acts: VecDeque::new(),
         }
     }
@@ -150,7 +152,7 @@ impl Schedule {
     }
 
     /// Since when it has been on the primary channel of `channel`, if it is there.
-    pub(crate) fn present_since(&self, channel: Channel) -> Option<Micros> {
+    pub(crate) fn present_since(&self, channel: Channel) -> Option<Instant> {
         same(self.here, channel).then_some(self.here_since)
     }
 
@@ -178,7 +180,7 @@ impl Schedule {
     }
 
     /// Decides. `in_air`: frames whose end is not known yet. Call again after each [`Step::Do`].
-    pub(crate) fn step(&mut self, now: Micros, wishes: &Wishes, in_air: usize) -> Step {
+    pub(crate) fn step(&mut self, now: Instant, wishes: &Wishes, in_air: usize) -> Step {
         if let Some(act) = self.acts.pop_front() {
             return Step::Do(act);
         }
@@ -202,7 +204,7 @@ impl Schedule {
         }
     }
 
-    fn settled(&mut self, now: Micros, wishes: &Wishes, free_at: Micros) -> Option<Micros> {
+    fn settled(&mut self, now: Instant, wishes: &Wishes, free_at: Instant) -> Option<Instant> {
         let Some(home) = find(&wishes.homes, self.here) else {
             return self.settled_nowhere(now, wishes);
         };
@@ -231,7 +233,7 @@ impl Schedule {
     }
 
     /// Not at any home: a scan begins at once, else there is none or it is elsewhere.
-    fn settled_nowhere(&mut self, now: Micros, wishes: &Wishes) -> Option<Micros> {
+    fn settled_nowhere(&mut self, now: Instant, wishes: &Wishes) -> Option<Instant> {
         let Some(stop) = wishes.scan else {
             self.go_home(now, wishes, now);
             return None;
@@ -243,14 +245,14 @@ impl Schedule {
         None
     }
 
-    fn at_or_after(&mut self, now: Micros, due: Micros, target: Target) -> Option<Micros> {
+    fn at_or_after(&mut self, now: Instant, due: Instant, target: Target) -> Option<Instant> {
         if now < due {
             return Some(due);
         }
         self.leave(now, target)
     }
 
-    fn leave(&mut self, now: Micros, target: Target) -> Option<Micros> {
+    fn leave(&mut self, now: Instant, target: Target) -> Option<Instant> {
         self.last_home = self.here;
         self.acts.push_back(Act::Recall);
         let until = now + DRAIN;
@@ -260,11 +262,11 @@ impl Schedule {
 
     fn draining(
         &mut self,
-        now: Micros,
+        now: Instant,
         in_air: usize,
         target: Target,
-        until: Micros,
-    ) -> Option<Micros> {
+        until: Instant,
+    ) -> Option<Instant> {
         if in_air > 0 && now < until {
             return Some(until);
         }
@@ -280,11 +282,11 @@ impl Schedule {
 
     fn announcing(
         &mut self,
-        now: Micros,
+        now: Instant,
         wishes: &Wishes,
         in_air: usize,
-        (target, until, told): (Target, Micros, bool),
-    ) -> Option<Micros> {
+        (target, until, told): (Target, Instant, bool),
+    ) -> Option<Instant> {
         if in_air > 0 && now < until {
             self.phase = Phase::Announcing {
                 target,
@@ -301,7 +303,7 @@ impl Schedule {
         Some(until)
     }
 
-    fn depart(&mut self, now: Micros, wishes: &Wishes, target: Target) -> Option<Micros> {
+    fn depart(&mut self, now: Instant, wishes: &Wishes, target: Target) -> Option<Instant> {
         match target {
             Target::Scan(stop) if wishes.scan == Some(stop) => {
                 self.tune(now, wishes, stop.channel);
@@ -316,26 +318,26 @@ impl Schedule {
 
     fn scanning_step(
         &mut self,
-        now: Micros,
+        now: Instant,
         wishes: &Wishes,
         stop: Stop,
-        since: Micros,
-        until: Micros,
-    ) -> Option<Micros> {
+        since: Instant,
+        until: Instant,
+    ) -> Option<Instant> {
         if now < until && wishes.scan == Some(stop) {
             return Some(until);
         }
         self.acts.push_back(Act::Left(stop));
         self.phase = Phase::Settled { free_at: now };
         if find(&wishes.homes, self.here).is_none() && !wishes.homes.is_empty() {
-            let away = now.since(since);
+            let away = now.saturating_since(since);
             self.go_home(now, wishes, now + away.max(HOME));
         }
         None
     }
 
     /// To the next home in turn, or to the idle channel.
-    fn go_home(&mut self, now: Micros, wishes: &Wishes, free_at: Micros) {
+    fn go_home(&mut self, now: Instant, wishes: &Wishes, free_at: Instant) {
         let next = self.next_home(&wishes.homes);
         let first = wishes.homes.first().map(|home| home.channel);
         let target = next.or(first).or(wishes.idle);
@@ -344,14 +346,20 @@ impl Schedule {
         }
     }
 
-    fn arrive(&mut self, now: Micros, wishes: &Wishes, channel: Option<Channel>, free_at: Micros) {
+    fn arrive(
+        &mut self,
+        now: Instant,
+        wishes: &Wishes,
+        channel: Option<Channel>,
+        free_at: Instant,
+    ) {
         self.phase = Phase::Settled { free_at };
         if let Some(channel) = channel {
             self.tune(now, wishes, channel);
         }
     }
 
-    fn begin(&mut self, now: Micros, stop: Stop, dwell: Micros) {
+    fn begin(&mut self, now: Instant, stop: Stop, dwell: Micros) {
         self.phase = Phase::Scanning {
             stop,
             since: now,
@@ -360,7 +368,7 @@ impl Schedule {
         self.acts.push_back(Act::Started(stop));
     }
 
-    fn tune(&mut self, now: Micros, wishes: &Wishes, channel: Channel) {
+    fn tune(&mut self, now: Instant, wishes: &Wishes, channel: Channel) {
         if !same(self.here, channel) {
             if let Some(here) = self.here {
                 let since = self.here_since;

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use airlane_air::{Outcome, Protection, Transmission};
 use airlane_dot11::{AccessCategory, frame::set_retry};
 use airlane_lane::stamp::{FrameId, Point};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{Event, Tag, Transmit, TxReport, TxStatus};
 
 use crate::counters::DropReason;
@@ -68,7 +68,7 @@ impl Nic {
     }
 
     /// Fills the air's queues, highest category first, in turn by airtime.
-    pub(crate) fn feed<M: Phy>(&mut self, now: Micros, air: &mut M) {
+    pub(crate) fn feed<M: Phy>(&mut self, now: Instant, air: &mut M) {
         if !self.schedule.is_open() {
             return;
         }
@@ -154,7 +154,7 @@ impl Nic {
         self.has_waiting(vm, category) && vmac.channel().is_none_or(|channel| same(here, channel))
     }
 
-    fn launch<M: Phy>(&mut self, now: Micros, vm: VmId, category: AccessCategory, air: &mut M) {
+    fn launch<M: Phy>(&mut self, now: Instant, vm: VmId, category: AccessCategory, air: &mut M) {
         let Self {
             vmacs,
             keys,
@@ -200,7 +200,14 @@ impl Nic {
         }
     }
 
-    fn fly<M: Phy>(&mut self, now: Micros, vm: VmId, serial: u64, prepared: Prepared, air: &mut M) {
+    fn fly<M: Phy>(
+        &mut self,
+        now: Instant,
+        vm: VmId,
+        serial: u64,
+        prepared: Prepared,
+        air: &mut M,
+    ) {
         let Some(channel) = self.schedule.here() else {
             return;
         };
@@ -362,7 +369,7 @@ impl Nic {
     /// Drops all frames of these queues; answers when those on the air have ended.
     pub(crate) fn flush<M: Phy>(
         &mut self,
-        now: Micros,
+        now: Instant,
         vm: VmId,
         tag: Tag,
         mask: u32,

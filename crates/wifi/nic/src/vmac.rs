@@ -6,7 +6,7 @@ use airlane_air::Aggregation;
 use airlane_dot11::{
     AccessCategory, Channel, Dbm, EdcaParameters, MacAddr, PeerHt, RateTable, Width,
 };
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use airlane_waist::{
     AggregationLimits, BlockAck, ReceiveFilter, STATIONS, StationIndex, Statistics, Tag, Timing,
     Transmit, TxReport, VifConfig,
@@ -133,10 +133,10 @@ pub(crate) struct Vmac {
     pub(crate) timing: Timing,
     pub(crate) beacons: Beacons,
     /// The last data frame to it, and from it.
-    pub(crate) received_at: Micros,
-    pub(crate) sent_at: Micros,
+    pub(crate) received_at: Instant,
+    pub(crate) sent_at: Instant,
     /// When its access point was last told that it is awake after all.
-    pub(crate) roused_at: Micros,
+    pub(crate) roused_at: Instant,
     /// Instead of the radio's own.
     pub(crate) tx_power: Option<Dbm>,
     pub(crate) statistics: Statistics,
@@ -147,13 +147,13 @@ pub(crate) struct Vmac {
     pub(crate) in_air: [usize; 4],
     pub(crate) flushes: Vec<Flush>,
     /// Since when it has this BSS, or this association.
-    since: Micros,
+    since: Instant,
     /// We have told its access point that it is away.
     pub(crate) told_away: bool,
     /// Its driver has told the access point that it sleeps.
     pub(crate) dozes: bool,
     /// When and where it follows its access point.
-    pub(crate) switch: Option<(Micros, Channel)>,
+    pub(crate) switch: Option<(Instant, Channel)>,
 }
 
 impl Vmac {
@@ -164,9 +164,9 @@ impl Vmac {
             edca: [EdcaParameters::DCF; 4],
             timing: Timing::default(),
             beacons: Beacons::default(),
-            received_at: Micros(0),
-            sent_at: Micros(0),
-            roused_at: Micros(0),
+            received_at: Instant(0),
+            sent_at: Instant(0),
+            roused_at: Instant(0),
             tx_power: None,
             statistics: Statistics::default(),
             sequence: 0,
@@ -174,7 +174,7 @@ impl Vmac {
             outstanding: VecDeque::new(),
             in_air: [0; 4],
             flushes: Vec::new(),
-            since: Micros(0),
+            since: Instant(0),
             told_away: false,
             dozes: false,
             switch: None,
@@ -209,7 +209,7 @@ impl Vmac {
     }
 
     /// Takes a new configuration.
-    pub(crate) fn configure(&mut self, now: Micros, config: VifConfig) {
+    pub(crate) fn configure(&mut self, now: Instant, config: VifConfig) {
         let old = (self.bssid(), self.associated());
         if config.forget_stations {
             self.stations = Default::default();
@@ -227,7 +227,7 @@ impl Vmac {
     }
 
     /// Takes over the beacon timing of its BSS.
-    pub(crate) fn set_timing(&mut self, now: Micros, timing: Timing) {
+    pub(crate) fn set_timing(&mut self, now: Instant, timing: Timing) {
         self.beacons.set_timing(now, &timing);
         self.timing = timing;
     }
@@ -240,7 +240,7 @@ impl Vmac {
     }
 
     /// Until when it is in the middle of joining its BSS, if it is.
-    pub(crate) fn joining_until(&self, now: Micros) -> Option<Micros> {
+    pub(crate) fn joining_until(&self, now: Instant) -> Option<Instant> {
         self.bssid()?;
         let span = if self.associated() {
             HANDSHAKE
@@ -257,14 +257,14 @@ impl Vmac {
     }
 
     /// Adds what this vMAC needs of its home channel. `here`: the radio is tuned to it.
-    pub(crate) fn speak_for(&self, home: &mut Home, now: Micros, here: bool, weight: u16) {
+    pub(crate) fn speak_for(&self, home: &mut Home, now: Instant, here: bool, weight: u16) {
         if let Some(channel) = self.channel()
             && home.channel.width() == Width::Mhz20
         {
             home.channel = channel;
         }
         let traffic = self.received_at.max(self.sent_at);
-        let working = self.has_pending() || now.since(traffic) < WORKING;
+        let working = self.has_pending() || now.saturating_since(traffic) < WORKING;
         if working {
             home.weight = home.weight.saturating_add(u32::from(weight));
         }

@@ -1,6 +1,6 @@
 //! What a radio tells a card's driver.
 
-use airlane_lane::{Micros, stamp::FrameId};
+use airlane_lane::{Instant, Micros, stamp::FrameId};
 
 use airlane_dot11::{Buffer, Channel, Dbm, Rate};
 
@@ -134,7 +134,7 @@ pub struct Received {
     /// How strong it was.
     pub signal: Dbm,
     /// When its reception ended.
-    pub at: Micros,
+    pub at: Instant,
     /// Part of an A-MPDU.
     pub aggregated: bool,
 }

@@ -9,15 +9,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use airlane_dot11::frame::{Header, set_sequence_number, subtype};
-use airlane_dot11::{Buffer, Channel, MacAddr, OfdmRate, Rate};
-use airlane_lane::Micros;
+use airlane_dot11::{Buffer, Channel, MacAddr, OfdmRate, Rate, time_units};
+use airlane_lane::{Instant, Micros};
 use airlane_waist::hwsim::{FromHwsim, HwsimFrame, ToHwsim, TxInfo, TxRate};
 
 use crate::ccmp::{self, Key};
 use crate::frames::{self, Note, Way};
 
 /// 100 time units.
-const BEACON_INTERVAL: Micros = Micros::from_time_units(100);
+const BEACON_INTERVAL: Micros = time_units(100);
 const POWER_MANAGEMENT: u16 = 0x1000;
 const WANTS_STATUS: u32 = 1;
 const NO_ACK: u32 = 2;
@@ -88,7 +88,7 @@ pub struct AccessPoint {
     group_number: u64,
     group_sequence: u16,
     management_number: u16,
-    next_beacon: Option<Micros>,
+    next_beacon: Option<Instant>,
     next_id: u16,
     cookie: u64,
     on_air: BTreeMap<u64, Outgoing>,
@@ -126,7 +126,7 @@ impl AccessPoint {
             group_number: 0,
             group_sequence: 0,
             management_number: 0,
-            next_beacon: Some(Micros(1_000 + 7_000 * port as u64)),
+            next_beacon: Some(Instant(1_000 + 7_000 * port as u64)),
             next_id: 1,
             cookie: 0,
             on_air: BTreeMap::new(),
@@ -154,12 +154,12 @@ impl AccessPoint {
     }
 
     /// When it has something to do of its own.
-    pub fn due(&self) -> Option<Micros> {
+    pub fn due(&self) -> Option<Instant> {
         self.next_beacon
     }
 
     /// Beacons, when it is time; group frames that waited follow.
-    pub fn step(&mut self, now: Micros) {
+    pub fn step(&mut self, now: Instant) {
         let Some(at) = self.next_beacon.filter(|&at| at <= now) else {
             return;
         };
@@ -179,7 +179,7 @@ impl AccessPoint {
     }
 
     /// A message of the medium.
-    pub fn take(&mut self, now: Micros, message: ToHwsim) {
+    pub fn take(&mut self, now: Instant, message: ToHwsim) {
         match message {
             ToHwsim::Receive { radio, frame, .. } => {
                 assert_eq!(radio, self.bssid, "its own radio");
@@ -194,7 +194,7 @@ impl AccessPoint {
         }
     }
 
-    fn hear(&mut self, now: Micros, frame: &[u8]) {
+    fn hear(&mut self, now: Instant, frame: &[u8]) {
         let Ok(header) = Header::parse(frame) else {
             panic!("the medium delivers whole frames");
         };
@@ -234,7 +234,7 @@ impl AccessPoint {
         duplicate
     }
 
-    fn answer_probe(&mut self, now: Micros, from: MacAddr, elements: &[u8]) {
+    fn answer_probe(&mut self, now: Instant, from: MacAddr, elements: &[u8]) {
         let wanted = frames::ssid(elements).unwrap_or_default();
         if wanted.is_empty() || wanted == self.ssid {
             let body = frames::announcement(now.0, &self.ssid, &[]);

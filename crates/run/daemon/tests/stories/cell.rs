@@ -10,7 +10,7 @@ use airlane_ap::gateway::Network;
 use airlane_daemon::radio::Radio;
 use airlane_daemon::{AccessPoints, BuiltIn, Tuning};
 use airlane_dot11::{Dbm, MacAddr, frame::subtype};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 use crate::drive::Drive;
 use crate::guest::{Guest, Wish};
@@ -197,7 +197,7 @@ impl Drive for Cell {
         }
     }
 
-    fn due(&self) -> Option<Micros> {
+    fn due(&self) -> Option<Instant> {
         self.guests.iter().filter_map(|guest| guest.due).min()
     }
 }
@@ -205,7 +205,7 @@ impl Drive for Cell {
 fn built_in(number: usize, passphrase: Option<&str>) -> BuiltIn {
     let bssid = MacAddr([2, 0xb, 0, 0, 0, number as u8 + 1]);
     let mut bss = Config::new(bssid, &format!("cell-{number}"), channel(36));
-    bss.first_beacon = Micros(1_000 + 7_000 * number as u64);
+    bss.first_beacon = Instant(1_000 + 7_000 * number as u64);
     bss.seed = number as u64;
     if let Some(passphrase) = passphrase {
         bss = bss.wpa2(passphrase);

@@ -1,5 +1,6 @@
 //! Networks on several channels share the one radio in time.
 
+use airlane_dot11::time_units;
 use airlane_lane::{Micros, VmId};
 
 use crate::drive::Drive;
@@ -58,7 +59,7 @@ fn assert_associations_live(story: &mut Story) {
     let world = story.world();
     for vmac in world.radio.nic().vmacs() {
         assert!(vmac.associated, "VM {}", vmac.vm);
-        assert!(vmac.longest_silence < Micros::from_time_units(700));
+        assert!(vmac.longest_silence < time_units(700));
     }
 }
 

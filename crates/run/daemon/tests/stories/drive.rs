@@ -2,7 +2,7 @@
 
 use std::sync::MutexGuard;
 
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 use crate::world::World;
 
@@ -18,9 +18,9 @@ pub trait Drive {
     fn turn(&mut self);
 
     /// When somebody beside the radio has something to do.
-    fn due(&self) -> Option<Micros>;
+    fn due(&self) -> Option<Instant>;
 
-    fn now(&self) -> Micros {
+    fn now(&self) -> Instant {
         self.world().now
     }
 
@@ -43,7 +43,7 @@ pub trait Drive {
     }
 
     /// To the next moment at which something happens, `end` at the latest; `false` once there.
-    fn next(&mut self, end: Micros) -> bool {
+    fn next(&mut self, end: Instant) -> bool {
         let due = self.settle();
         let mut world = self.world();
         assert!(due.is_none_or(|due| due > world.now), "wake-ups lie ahead");
@@ -57,13 +57,13 @@ pub trait Drive {
     }
 
     /// Everything that happens now; when to come back.
-    fn settle(&mut self) -> Option<Micros> {
+    fn settle(&mut self) -> Option<Instant> {
         for _ in 0..TURNS {
             let before = self.world().activity;
             self.turn();
             let world = self.world();
             if world.activity == before {
-                return Micros::earlier(world.wake, self.due());
+                return Instant::earlier(world.wake, self.due());
             }
         }
         panic!("the clock stands still at {}", self.now());

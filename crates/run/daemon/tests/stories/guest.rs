@@ -6,7 +6,7 @@ use airlane_dot11::frame::{Header, subtype};
 use airlane_dot11::{Channel, MacAddr};
 use airlane_iwl::testing::{FakeDriver, Station, TxOptions};
 use airlane_iwl::{Device, Identity, Model};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, VmId};
 
 use crate::ccmp;
 use crate::frames;
@@ -47,7 +47,7 @@ pub struct Guest {
     /// Packet numbers of group frames, by key.
     pub group_numbers: Vec<(u8, u64)>,
     pub associated: bool,
-    pub due: Option<Micros>,
+    pub due: Option<Instant>,
     installed: Option<[u8; 16]>,
     groups: usize,
     packet_number: u64,
@@ -148,12 +148,12 @@ impl Guest {
     }
 
     /// An IP host comes up.
-    pub fn start_host(&mut self, now: Micros) {
+    pub fn start_host(&mut self, now: Instant) {
         self.host = Some(Host::new(now, self.address));
     }
 
     /// Serves what the card has written.
-    pub fn step(&mut self, now: Micros) {
+    pub fn step(&mut self, now: Instant) {
         for frame in self.driver.received() {
             self.hear(&frame.bytes);
         }

@@ -77,8 +77,9 @@ fn round_trips(interrupts: Coalescing) -> Vec<Micros> {
         story.run_until("the echo", Micros::from_millis(9), |story| {
             story.vms[0].echoes.len() > number
         });
-        trips.push(story.now().since(sent));
-        story.advance(Micros::from_millis(10) - story.now().since(sent));
+        trips.push(story.now().saturating_since(sent));
+        let trip = story.now().saturating_since(sent);
+        story.advance(Micros::from_millis(10).saturating_sub(trip));
     }
     trips
 }

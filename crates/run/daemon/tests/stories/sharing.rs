@@ -21,7 +21,7 @@ fn airtimes(story: &mut Story) -> Vec<f64> {
     story.advance(Micros::from_millis(1_000));
     let cost = |counters: &airlane_nic::VmCounters| counters.airtime + counters.contention;
     let spent = |(n, before): (usize, &airlane_nic::VmCounters)| {
-        cost(&story.counters(n)).since(cost(before)).0 as f64
+        cost(&story.counters(n)).saturating_sub(cost(before)).0 as f64
     };
     before.iter().enumerate().map(spent).collect()
 }

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use airlane_ap::{DTIM_PERIOD, Drop};
 use airlane_daemon::RadioStatus;
-use airlane_dot11::MacAddr;
+use airlane_dot11::{MacAddr, time_units};
 use airlane_lane::Micros;
 use airlane_nic::AwakeTime;
 
@@ -13,7 +13,7 @@ use crate::cell::{Cell, gateway};
 use crate::drive::Drive;
 
 const POWER_TABLE: u8 = 0x77;
-const BEACON_INTERVAL: Micros = Micros::from_time_units(100);
+const BEACON_INTERVAL: Micros = time_units(100);
 /// Somebody behind the access point.
 const ELSEWHERE: (MacAddr, Ipv4Addr) = (
     MacAddr([2, 0xee, 0, 0, 0, 1]),
@@ -54,8 +54,8 @@ fn spent(cell: &mut Cell, span: Micros) -> AwakeTime {
     cell.advance(span);
     let after = time(cell);
     AwakeTime {
-        awake: after.awake - before.awake,
-        asleep: after.asleep - before.asleep,
+        awake: after.awake.saturating_sub(before.awake),
+        asleep: after.asleep.saturating_sub(before.asleep),
         naps: after.naps - before.naps,
     }
 }

@@ -6,7 +6,7 @@ use airlane_air::{AirConfig, PathLoss, Position, RadioConfig};
 use airlane_daemon::radio::Radio;
 use airlane_daemon::{AccessPoints, DataPath, Site, Tuning};
 use airlane_dot11::{Band, Channel, Dbm, MacAddr, frame::subtype};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use airlane_nic::VmCounters;
 
 use crate::access_point::AccessPoint;
@@ -286,7 +286,7 @@ impl Drive for Story {
         }
     }
 
-    fn due(&self) -> Option<Micros> {
+    fn due(&self) -> Option<Instant> {
         self.aps.iter().filter_map(AccessPoint::due).min()
     }
 }

@@ -9,7 +9,7 @@ use airlane_dot11::frame::{Header, subtype};
 use airlane_dot11::{Channel, MacAddr};
 use airlane_iwl::testing::{FakeDriver, RxFrame, Station, TxOptions, TxResponse};
 use airlane_iwl::{Device, Identity, Model};
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, VmId};
 
 use crate::ccmp::{self, Key};
 use crate::frames::{self, Note, Way};
@@ -137,7 +137,7 @@ impl Vm {
     }
 
     /// Serves what the card has written, and keeps its load up.
-    pub fn step(&mut self, now: Micros) {
+    pub fn step(&mut self, now: Instant) {
         for frame in self.driver.received() {
             self.hear(now, &frame);
         }
@@ -287,7 +287,7 @@ impl Vm {
         found.map(|(header, frame)| &frame[header.length..])
     }
 
-    fn hear(&mut self, now: Micros, frame: &RxFrame) {
+    fn hear(&mut self, now: Instant, frame: &RxFrame) {
         let header = Header::parse(&frame.bytes).expect("whole frames");
         let body = &frame.bytes[header.length..];
         let announces = header.is_beacon() || header.is_management(subtype::PROBE_RESPONSE);

@@ -11,12 +11,12 @@ use airlane_daemon::outlet::Outlet;
 use airlane_daemon::radio::Radio;
 use airlane_dot11::Dbm;
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
-use airlane_lane::{MAX_VMS, Micros, VmId};
+use airlane_lane::{Instant, MAX_VMS, VmId};
 use airlane_waist::hwsim::{FromHwsim, ToHwsim};
 use airlane_waist::{Event, Request};
 
 /// Something that was told: when, to whom, and a digest of what.
-pub type Told = (Micros, Whom, u64);
+pub type Told = (Instant, Whom, u64);
 
 /// A VM by its number, or an access point by its port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub enum Whom {
 /// Radio, clock, mail.
 pub struct World {
     pub radio: Radio,
-    pub now: Micros,
+    pub now: Instant,
     /// When the radio wants to be called again.
-    pub wake: Option<Micros>,
+    pub wake: Option<Instant>,
     pub log: Vec<Told>,
     /// A long story keeps no log.
     pub forgetful: bool,
@@ -61,7 +61,7 @@ impl World {
         };
         Self {
             radio,
-            now: Micros(0),
+            now: Instant(0),
             wake: None,
             log: Vec::new(),
             forgetful: false,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use airlane_dot11::{Channel, MacAddr, Rate};
-use airlane_lane::Micros;
+use airlane_lane::Instant;
 use airlane_waist::TxStatus;
 use serde::{Deserialize, Serialize};
 
@@ -275,7 +275,7 @@ fn mbps(rate: Rate) -> f64 {
     f64::from(rate.hundred_kbps()) / 10.0
 }
 
-fn seconds(at: Micros) -> f64 {
+fn seconds(at: Instant) -> f64 {
     at.0 as f64 / 1e6
 }
 
@@ -300,7 +300,7 @@ mod tests {
 
     fn told(bssid: MacAddr, previous: Option<MacAddr>) -> Event {
         let notice = Notice {
-            at: Micros(1_500_000),
+            at: Instant(1_500_000),
             vm: VmId::new(0).unwrap(),
             what: What::Associated {
                 bssid,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use airlane_air::*;
 use airlane_dot11::*;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 pub const STATION: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 pub const ACCESS_POINT: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
@@ -61,7 +61,7 @@ pub fn radio_at(air: &mut Air, channel: Channel, address: MacAddr, x: f32) -> Ra
         tx_power: Dbm(15.0),
     });
     air.set_addresses(id, &[address]);
-    air.tune(Micros(0), id, Some(channel));
+    air.tune(Instant(0), id, Some(channel));
     id
 }
 
@@ -75,7 +75,7 @@ pub fn events(air: &mut Air) -> Vec<AirEvent> {
 
 /// Runs until nothing more is planned; everything that happened.
 pub fn drain(air: &mut Air) -> Vec<AirEvent> {
-    let mut now = Micros(0);
+    let mut now = Instant(0);
     while let Some(next) = air.step(now) {
         now = next;
     }
@@ -126,7 +126,7 @@ pub fn saturate(
     config: AirConfig,
     channel: Channel,
     senders: usize,
-    end: Micros,
+    span: Micros,
     make: impl Fn(usize, Channel) -> Transmission,
 ) -> Saturation {
     let mut air = Air::new(config);
@@ -135,12 +135,12 @@ pub fn saturate(
         .map(|number| radio(&mut air, channel, address(number)))
         .collect();
     for (number, id) in ids.iter().enumerate() {
-        air.transmit(Micros(0), *id, make(number, channel));
-        air.transmit(Micros(0), *id, make(number, channel));
+        air.transmit(Instant(0), *id, make(number, channel));
+        air.transmit(Instant(0), *id, make(number, channel));
     }
-    let (mut acknowledged, mut attempts, mut now) = (0, 0, Micros(0));
+    let (mut acknowledged, mut attempts, mut now) = (0, 0, Instant(0));
     let mut per_sender = vec![0; senders];
-    while now < end {
+    while now < Instant(0) + span {
         let Some(next) = air.step(now) else { break };
         while let Some(event) = air.next_event() {
             if let AirEvent::Sent {
@@ -172,8 +172,8 @@ pub fn saturate(
 }
 
 /// Payload bits acknowledged per microsecond.
-pub fn goodput(saturation: &Saturation, payload: usize, end: Micros) -> f64 {
-    saturation.acknowledged as f64 * payload as f64 * 8.0 / end.0 as f64
+pub fn goodput(saturation: &Saturation, payload: usize, span: Micros) -> f64 {
+    saturation.acknowledged as f64 * payload as f64 * 8.0 / span.0 as f64
 }
 
 /// What the tap saw of one frame.

@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
 use airlane_dot11::MacAddr;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{ChecksumCapabilities, Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::socket::{dhcpv4, icmp};
-use smoltcp::time::Instant;
 use smoltcp::wire::{EthernetAddress, IpAddress, IpCidr};
 use smoltcp::wire::{HardwareAddress, Icmpv4Packet, Icmpv4Repr};
 
@@ -31,10 +30,10 @@ pub struct Host {
 
 impl Host {
     /// One that has no address yet.
-    pub fn new(now: Micros, hardware: MacAddr) -> Self {
+    pub fn new(now: Instant, hardware: MacAddr) -> Self {
         let mut wire = Wire::default();
         let hardware = HardwareAddress::Ethernet(EthernetAddress(hardware.0));
-        let interface = Interface::new(Config::new(hardware), &mut wire, instant(now));
+        let interface = Interface::new(Config::new(hardware), &mut wire, smoltcp_instant(now));
         let mut sockets = SocketSet::new(Vec::new());
         let dhcp = sockets.add(dhcpv4::Socket::new());
         let buffer =
@@ -74,14 +73,15 @@ impl Host {
     }
 
     /// Does what is due; the frames that it sends, and when to come back.
-    pub fn step(&mut self, now: Micros) -> (Vec<Vec<u8>>, Option<Micros>) {
-        let at = instant(now);
+    pub fn step(&mut self, now: Instant) -> (Vec<Vec<u8>>, Option<Instant>) {
+        let at = smoltcp_instant(now);
         self.interface.poll(at, &mut self.wire, &mut self.sockets);
         self.configure();
         self.interface.poll(at, &mut self.wire, &mut self.sockets);
         self.hear_replies();
         let due = self.interface.poll_at(at, &self.sockets);
-        let due = due.map(|due| Micros(due.total_micros() as u64).max(Micros(now.0 + 1_000)));
+        let due =
+            due.map(|due| Instant(due.total_micros() as u64).max(now + Micros::from_millis(1)));
         (std::mem::take(&mut self.wire.sent), due)
     }
 
@@ -117,8 +117,8 @@ impl Host {
     }
 }
 
-fn instant(now: Micros) -> Instant {
-    Instant::from_micros(now.0 as i64)
+fn smoltcp_instant(now: Instant) -> smoltcp::time::Instant {
+    smoltcp::time::Instant::from_micros(now.0 as i64)
 }
 
 #[derive(Default)]
@@ -149,12 +149,12 @@ impl Device for Wire {
     type RxToken<'a> = Received;
     type TxToken<'a> = Room<'a>;
 
-    fn receive(&mut self, _: Instant) -> Option<(Received, Room<'_>)> {
+    fn receive(&mut self, _: smoltcp::time::Instant) -> Option<(Received, Room<'_>)> {
         let frame = self.received.pop_front()?;
         Some((Received(frame), Room(&mut self.sent)))
     }
 
-    fn transmit(&mut self, _: Instant) -> Option<Room<'_>> {
+    fn transmit(&mut self, _: smoltcp::time::Instant) -> Option<Room<'_>> {
         Some(Room(&mut self.sent))
     }
 

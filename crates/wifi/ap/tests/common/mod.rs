@@ -6,7 +6,7 @@ use airlane_ap::testing::{RSN, Supplicant};
 use airlane_ap::{AccessPoint, Config, Order, Outgoing, Sent};
 use airlane_dot11::frame::{Header, subtype};
 use airlane_dot11::{Band, Channel, MacAddr, ccmp::Ccmp};
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 
 pub const BSSID: MacAddr = MacAddr([2, 0xb, 0, 0, 0, 1]);
 pub const STATION: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -28,7 +28,7 @@ pub fn config(protected: bool) -> Config {
 /// An access point, and what came out of it.
 pub struct Bench {
     pub ap: AccessPoint,
-    pub now: Micros,
+    pub now: Instant,
     /// Frames sent, oldest first, beacons left out.
     pub sent: Vec<Outgoing>,
     sequence: u16,
@@ -38,7 +38,7 @@ impl Bench {
     pub fn new(config: Config) -> Self {
         Self {
             ap: AccessPoint::new(config),
-            now: Micros(0),
+            now: Instant(0),
             sent: Vec::new(),
             sequence: 0,
         }

@@ -1,18 +1,18 @@
 //! The VMs' side of a host driver, and the NIC's, by hand.
 
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, VmId};
 use airlane_waist::*;
 
 use crate::{CommandKind, Host, HostConfig};
 
-pub(super) const NOW: Micros = Micros(0);
+pub(super) const NOW: Instant = Instant(0);
 
 pub(super) fn vm(number: usize) -> VmId {
     VmId::new(number).unwrap()
 }
 
 pub(super) struct Desk {
-    pub(super) now: Micros,
+    pub(super) now: Instant,
     pub(super) host: Host,
     tag: u16,
 }

@@ -1,7 +1,7 @@
 //! Many VMs' scans are one sweep.
 
 use airlane_dot11::*;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use airlane_waist::*;
 
 use super::desk::*;
@@ -49,7 +49,7 @@ fn named(channels: &[u8], ssids: &[&str]) -> Command {
 }
 
 /// A frame of the access point with this number; probe responses go to `to`.
-fn frame(kind: u8, to: MacAddr, ap: u8, ssid: &str, number: u8, at: Micros) -> Received {
+fn frame(kind: u8, to: MacAddr, ap: u8, ssid: &str, number: u8, at: Instant) -> Received {
     let mut bytes = vec![kind << 4, 0, 0, 0];
     bytes.extend(to.0);
     for _ in 0..2 {
@@ -236,16 +236,16 @@ fn what_was_heard_a_moment_ago_needs_no_radio_and_what_is_older_does() {
     let mut desk = Desk::new(2);
     desk.configure(1, MacAddr::ZERO);
     desk.ask(0, scan(&[36]));
-    let at = Micros::from_millis(10);
+    let at = Instant::from_millis(10);
     let answer = frame(5, own(0), 1, "net", 36, at);
     desk.make_visit(&[(0, answer)]);
-    desk.now = Micros::from_millis(5_000);
+    desk.now = Instant::from_millis(5_000);
     desk.ask(1, scan(&[36]));
     assert_eq!(desk.visit(), None);
     // The answer to VM 0 is readdressed.
     assert_eq!(desk.story(1), "ok +36 net@1 -36 all1");
     assert_eq!(desk.host.counters().cached_scans, 1);
-    desk.now = Micros::from_millis(5_001);
+    desk.now = Instant::from_millis(5_001);
     desk.ask(1, scan(&[36]));
     assert_eq!(desk.visit(), Some((36, vec![1])));
 }
@@ -254,10 +254,10 @@ fn what_was_heard_a_moment_ago_needs_no_radio_and_what_is_older_does() {
 fn a_cached_frame_is_what_was_received() {
     let mut desk = Desk::new(1);
     desk.ask(0, scan(&[36]));
-    let heard = frame(8, MacAddr::BROADCAST, 1, "net", 36, Micros(77));
+    let heard = frame(8, MacAddr::BROADCAST, 1, "net", 36, Instant(77));
     desk.make_visit(&[(0, heard.clone())]);
     desk.vms();
-    desk.now = Micros::from_millis(1_000);
+    desk.now = Instant::from_millis(1_000);
     desk.ask(0, scan(&[36]));
     let told = std::iter::from_fn(|| desk.host.next_for_vm());
     let frames: Vec<Received> = told
@@ -348,7 +348,7 @@ fn a_name_that_a_beacon_tells_is_no_secret() {
     desk.configure(1, MacAddr::ZERO);
     desk.ask(0, named(&[36], &["net", ""]));
     let beacon = frame(8, MacAddr::BROADCAST, 1, "net", 36, NOW);
-    let answer = frame(5, own(0), 1, "net", 36, Micros(1));
+    let answer = frame(5, own(0), 1, "net", 36, Instant(1));
     desk.make_visit(&[(0, beacon), (0, answer)]);
     desk.ask(1, scan(&[36]));
     assert_eq!(desk.story(1), "ok +36 net@255 net@1 -36 all1");
@@ -387,7 +387,7 @@ fn the_cache_is_bounded_and_what_it_lost_is_looked_for() {
     desk.make_visit(&frames.collect::<Vec<_>>());
     assert_eq!(desk.host.cache.len(), 128);
     desk.ask(0, scan(&[40]));
-    let newer = frame(8, MacAddr::BROADCAST, 1, "n", 40, Micros(1));
+    let newer = frame(8, MacAddr::BROADCAST, 1, "n", 40, Instant(1));
     desk.make_visit(&[(0, newer)]);
     desk.ask(0, scan(&[36]));
     assert_eq!(desk.visit(), Some((36, vec![0])));
@@ -501,10 +501,10 @@ fn a_scan_that_takes_too_long_is_ended_before_the_driver_gives_it_up() {
     let mut desk = Desk::new(2);
     desk.ask(0, scan(&[36]));
     desk.visit();
-    desk.now = Micros::from_millis(1_000);
+    desk.now = Instant::from_millis(1_000);
     desk.ask(1, scan(&[40]));
     desk.vms();
-    let due = Micros::from_millis(14_000);
+    let due = Instant::from_millis(14_000);
     assert_eq!(desk.host.step(desk.now), Some(due));
     desk.now = due;
     assert_eq!(desk.host.step(due), Some(due + Micros::from_millis(1_000)));

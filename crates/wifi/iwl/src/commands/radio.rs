@@ -1,6 +1,6 @@
 //! Commands about the radio as a whole: timing, channel access, power, calibration, flush.
 
-use airlane_dot11::{Band, Channel, EdcaParameters, Width};
+use airlane_dot11::{Band, Channel, EdcaParameters, Width, time_units};
 use airlane_lane::Micros;
 use airlane_waist::{ChannelSwitch, Command, PowerSave, Timing};
 
@@ -132,7 +132,7 @@ pub fn channel_switch(known: &mut Known, payload: &[u8]) -> Option<Asked> {
 /// The span that a beacon timer describes, seen from a timer of zero: whole intervals, less one, and
 /// what the running one has left (`iwl_add_beacon_time`).
 fn until(timer: u32, beacon_interval: u16) -> Micros {
-    let interval = Micros::from_time_units(u64::from(beacon_interval)).0;
+    let interval = time_units(u64::from(beacon_interval)).0;
     let (beacons, left) = (u64::from(timer >> 22), u64::from(timer & 0x003f_ffff));
     let whole = beacons.saturating_sub(1).saturating_mul(interval);
     let part = if left == 0 {

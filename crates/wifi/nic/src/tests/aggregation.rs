@@ -3,7 +3,7 @@
 use airlane_air::{AirConfig, PathLoss, Position};
 use airlane_dot11::frame::Header;
 use airlane_dot11::*;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use airlane_waist::*;
 
 use super::world::*;
@@ -61,7 +61,7 @@ fn wide_on(air: AirConfig) -> World {
     let channel = channel(36).with_width(Width::Mhz40Above);
     world.aps[0].channel = channel;
     let ap = world.aps[0].radio;
-    world.air.tune(Micros(0), ap, Some(channel));
+    world.air.tune(Instant(0), ap, Some(channel));
     world.join(0, 0);
     world
 }

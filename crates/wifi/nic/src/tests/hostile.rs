@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use airlane_dot11::*;
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use airlane_waist::*;
 use proptest::prelude::*;
 use rand::rngs::SmallRng;
@@ -114,7 +114,7 @@ proptest! {
         if let Some(address) = bytes.get_mut(10..16) { address.copy_from_slice(&bssid(0).0); }
         let frame = Buffer::from_slice(&bytes).unwrap();
         world.nic.heard(&crate::receive::Heard {
-            frame, channel: channel(36), rate: Rate::OFDM_6, signal: Dbm(f32::NAN), at: Micros(0),
+            frame, channel: channel(36), rate: Rate::OFDM_6, signal: Dbm(f32::NAN), at: Instant(0),
             aggregated: false,
         });
         world.run(Micros::from_millis(1));

@@ -1,5 +1,6 @@
 //! As many vMACs as a card has.
 
+use airlane_dot11::time_units;
 use airlane_lane::{MAX_VMS, Micros};
 
 use super::world::*;
@@ -19,7 +20,7 @@ fn idle(channels: &[u16]) -> World {
 #[test]
 fn idle_vms_cost_nothing_but_their_beacons() {
     let mut world = idle(&[36]);
-    world.run(Micros::from_time_units(100 * 100));
+    world.run(time_units(100 * 100));
     let beacons: Vec<usize> = (0..MAX_VMS).map(|n| world.beacons_of(n, 0)).collect();
     assert_eq!(beacons, [100; MAX_VMS]);
     assert_eq!(world.events.len(), 100 * MAX_VMS, "nothing else is told");
@@ -29,7 +30,7 @@ fn idle_vms_cost_nothing_but_their_beacons() {
 #[test]
 fn idle_vms_on_two_channels_cost_the_ways_between_their_beacons() {
     let mut world = idle(&[36, 149]);
-    world.run(Micros::from_time_units(100 * 100));
+    world.run(time_units(100 * 100));
     // Leaving in time for a beacon, and lingering before: for each of two beacons per interval.
     assert!(world.wakes <= 6 * 100, "{}", world.wakes);
     let told = world.events.len() as f64 / (100 * MAX_VMS) as f64;
@@ -55,7 +56,7 @@ fn sixteen_vms_share_the_airtime_equally() {
     assert!(most - least < most / 20, "{times:?}");
     let all: u64 = times.iter().sum();
     assert!(
-        all > world.now.since(before).0 / 2,
+        all > world.now.saturating_since(before).0 / 2,
         "the air is full: {all}"
     );
     world.assert_conserved();

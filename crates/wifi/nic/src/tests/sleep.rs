@@ -1,6 +1,6 @@
 //! When the radio sleeps, and what keeps it from that. What a sleeper gets is told in the stories of the daemon.
 
-use airlane_lane::Micros;
+use airlane_lane::{Instant, Micros};
 use airlane_waist::*;
 
 use super::world::*;
@@ -38,7 +38,7 @@ fn the_radio_sleeps_from_beacon_to_beacon_and_its_time_adds_up() {
     let mut world = joined(&[36], 0);
     assert!((18..=20).contains(&naps(&mut world)), "as many as beacons");
     let time = world.nic.awake_time(world.now);
-    assert_eq!(time.awake + time.asleep, world.now);
+    assert_eq!(Instant(0) + time.awake + time.asleep, world.now);
     assert!(time.asleep > time.awake, "{time:?}");
 }
 

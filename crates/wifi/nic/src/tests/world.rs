@@ -6,7 +6,7 @@ use airlane_air::{Air, AirConfig, AirEvent, Position, RadioConfig, RadioId, Tran
 use airlane_dma::{Frame, Memory};
 use airlane_dot11::frame::{Header, subtype};
 use airlane_dot11::*;
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::*;
 
 use crate::nic::Nic;
@@ -21,14 +21,14 @@ pub(super) struct Ap {
     pub(super) heard: Vec<Buffer>,
     pub(super) asleep: Vec<MacAddr>,
     kept: VecDeque<(MacAddr, Buffer)>,
-    next_beacon: Micros,
+    next_beacon: Instant,
 }
 
 pub(super) struct World {
     pub(super) air: Air,
     pub(super) nic: Nic,
     pub(super) aps: Vec<Ap>,
-    pub(super) now: Micros,
+    pub(super) now: Instant,
     pub(super) events: Vec<(VmId, Event)>,
     /// Visits answered.
     pub(super) visits_done: usize,
@@ -77,18 +77,18 @@ impl World {
             heard: Vec::new(),
             asleep: Vec::new(),
             kept: VecDeque::new(),
-            next_beacon: Micros(1_000 + 7_000 * n as u64),
+            next_beacon: Instant(1_000 + 7_000 * n as u64),
         });
         let aps: Vec<Ap> = aps.collect();
         for ap in &aps {
-            air.tune(Micros(0), ap.radio, Some(ap.channel));
+            air.tune(Instant(0), ap.radio, Some(ap.channel));
             air.set_addresses(ap.radio, &[ap.bssid]);
         }
         Self {
             air,
             nic: Nic::new(card),
             aps,
-            now: Micros(0),
+            now: Instant(0),
             events: Vec::new(),
             visits_done: 0,
             visits: VecDeque::new(),
@@ -331,10 +331,10 @@ impl World {
         self.air.transmit(self.now, ap.radio, transmission);
     }
 
-    fn beacons(&mut self) -> Option<Micros> {
+    fn beacons(&mut self) -> Option<Instant> {
         for at in 0..self.aps.len() {
             if self.aps[at].next_beacon <= self.now {
-                self.aps[at].next_beacon = self.now + Micros::from_time_units(100);
+                self.aps[at].next_beacon = self.now + time_units(100);
                 let beacon = beacon(at);
                 self.ap_sends(at, Buffer::from_slice(&beacon).unwrap());
             }
