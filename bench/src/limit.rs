@@ -1,7 +1,7 @@
 //! What the air could carry: one sender that always has something to send, 802.11a at 54 Mb/s under EDCA's
 //! best effort (IEEE 802.11-2020 10.23.2): AIFS, half of the smallest window, data, SIFS, ACK.
 
-use airlane_air::airtime;
+use airlane_dot11::airtime;
 use airlane_dot11::{Band, OfdmRate, Rate, frame};
 
 use super::load::{HEADERS, MAC_HEADER};

@@ -10,9 +10,9 @@
 use airlane_dot11::Rate;
 use airlane_lane::Micros;
 
-use crate::airtime::{block_ack_nav, duration};
 use crate::queue::{Pending, Queue, Stream};
 use crate::transmission::{LARGEST, LONGEST, WINDOW};
+use airlane_dot11::airtime::{block_ack_nav, duration};
 
 /// Bytes before each MPDU of an A-MPDU (IEEE 802.11-2020 9.7.1).
 const DELIMITER: usize = 4;

@@ -6,12 +6,12 @@
 use airlane_dot11::{AccessCategory, Channel};
 use airlane_lane::{Instant, Micros};
 
-use crate::airtime::eifs_extra;
 use crate::medium::{Past, Ppdu};
 use crate::queue::Pending;
 use crate::radio::{MediumId, Radio};
 use crate::schedule::Due;
 use crate::{Air, RadioId};
+use airlane_dot11::airtime::eifs_extra;
 
 /// How long a signal lasts before a radio that is about to send can act on it: aCCATime and
 /// aRxTxTurnaroundTime (IEEE 802.11-2020 table 17-21).

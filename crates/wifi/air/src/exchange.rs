@@ -4,13 +4,13 @@
 use airlane_dot11::{AccessCategory, Band};
 use airlane_lane::Micros;
 
-use crate::airtime::{answer_timeout, response_rate, sifs, slot};
 use crate::medium::{Content, Mpdu, Past, Ppdu, PpduId};
 use crate::queue::Pending;
 use crate::radio::{Exchange, Phase, Radio};
 use crate::record::Record;
 use crate::schedule::Due;
 use crate::{Air, Outcome, Protection, RadioId};
+use airlane_dot11::airtime::{answer_timeout, response_rate, sifs, slot};
 
 impl Air {
     pub(crate) fn begin_exchange(&mut self, id: RadioId, category: AccessCategory) {

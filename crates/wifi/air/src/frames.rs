@@ -6,15 +6,15 @@ use airlane_lane::Micros;
 use arrayvec::ArrayVec;
 
 use crate::aggregate::Load;
-use crate::airtime::{
-    ACK_BYTES, BLOCK_ACK_BYTES, RTS_BYTES, block_ack_nav, data_nav, duration, protection_rate,
-    response_rate, sifs,
-};
 use crate::medium::{Content, Mpdu, Ppdu, Source};
 use crate::queue::Pending;
 use crate::radio::{Exchange, Radio};
 use crate::receive::is_wide;
 use crate::{Air, RadioId};
+use airlane_dot11::airtime::{
+    ACK_BYTES, BLOCK_ACK_BYTES, RTS_BYTES, block_ack_nav, data_nav, duration, protection_rate,
+    response_rate, sifs,
+};
 
 impl Air {
     /// A frame's shell, beginning now; `None` when the radio has left the frame's channel.

@@ -8,12 +8,12 @@
 use airlane_dot11::Channel;
 use airlane_lane::{Instant, Micros};
 
-use crate::airtime::{ACK_BYTES, duration, protection_rate, response_rate};
 use crate::medium::PpduId;
 use crate::queue::{Pending, Queue};
 use crate::radio::{MediumId, Radio};
 use crate::schedule::Due;
 use crate::{Air, Protection};
+use airlane_dot11::airtime::{ACK_BYTES, duration, protection_rate, response_rate};
 
 impl Air {
     /// The earliest time at which an event can come out while nothing more goes in.

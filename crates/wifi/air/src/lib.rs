@@ -18,7 +18,6 @@
 
 mod aggregate;
 mod air;
-pub mod airtime;
 pub mod capture;
 mod config;
 mod contend;

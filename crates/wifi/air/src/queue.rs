@@ -9,9 +9,9 @@ use airlane_lane::{Instant, Micros};
 use rand::Rng;
 use rand::rngs::SmallRng;
 
-use crate::airtime::{sifs, slot};
 use crate::record::Record;
 use crate::{Aggregation, Outcome, Transmission};
+use airlane_dot11::airtime::{sifs, slot};
 
 /// A transmission and how far it has come.
 pub(crate) struct Pending {

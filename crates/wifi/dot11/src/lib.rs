@@ -1,10 +1,11 @@
 //! What IEEE 802.11 defines and more than one crate speaks of: addresses, channels, rates, access categories,
-//! MAC frames in place, and CCMP.
+//! MAC frames in place, how long frames last, and CCMP.
 //!
-//! Not here: what a driver asks of a card (`airlane-waist`), how long a frame takes on the medium (`airlane-air`).
+//! Not here: what a driver asks of a card (`airlane-waist`), who gets the medium and what arrives (`airlane-air`).
 
 mod access;
 mod aggregation;
+pub mod airtime;
 mod buffer;
 pub mod ccmp;
 mod channel;

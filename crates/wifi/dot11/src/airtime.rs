@@ -3,8 +3,9 @@
 //! Whole microseconds throughout: every duration of the standard is one, once a 3.6 µs symbol
 //! count and a DSSS payload are rounded up as the standard rounds them.
 
-use airlane_dot11::{Band, Channel, DsssRate, OfdmRate, Rate, frame};
 use airlane_lane::Micros;
+
+use crate::{Band, Channel, DsssRate, OfdmRate, Rate, frame};
 
 /// Bytes of an ACK or CTS, FCS included (IEEE 802.11-2020 9.3.1.3, 9.3.1.4).
 pub const ACK_BYTES: usize = 14;
