@@ -1,6 +1,7 @@
 //! Listening to everything: each frame on the air is shown to the tap when it ends.
 
-use airlane_dot11::{Channel, Dbm, MacAddr, Rate, frame};
+use airlane_dot11::frame::{FCS, FrameKind};
+use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
 use airlane_lane::Instant;
 use arrayvec::ArrayVec;
 
@@ -45,12 +46,6 @@ pub trait Tap {
     fn frame(&mut self, captured: &Captured<'_>);
 }
 
-/// IEEE 802.11-2020 table 9-1.
-const BLOCK_ACK: u8 = 0x94;
-const RTS: u8 = 0xb4;
-const CTS: u8 = 0xc4;
-const ACK: u8 = 0xd4;
-
 /// BlockAck control: the compressed variant (IEEE 802.11-2020 table 9-28).
 const COMPRESSED: u16 = 2 << 1;
 
@@ -58,15 +53,15 @@ const COMPRESSED: u16 = 2 << 1;
 /// 9.3.1.8).
 fn control_frame(ppdu: &Ppdu) -> ArrayVec<u8, 32> {
     let mut bytes = ArrayVec::new();
-    let first = match &ppdu.content {
-        Content::Rts => RTS,
-        Content::CtsToSelf | Content::Cts(_) => CTS,
-        Content::Ack(_) => ACK,
-        Content::BlockAck(..) => BLOCK_ACK,
+    let kind = match &ppdu.content {
+        Content::Rts => FrameKind::RTS,
+        Content::CtsToSelf | Content::Cts(_) => FrameKind::CTS,
+        Content::Ack(_) => FrameKind::ACK,
+        Content::BlockAck(..) => FrameKind::BLOCK_ACK,
         Content::Data { .. } => return bytes,
     };
     let duration = u16::try_from(ppdu.nav.0).unwrap_or(0x7fff).min(0x7fff);
-    bytes.extend([first, 0]);
+    bytes.extend([kind.octet(), 0]);
     bytes.extend(duration.to_le_bytes());
     bytes.extend(ppdu.receiver.0);
     if matches!(ppdu.content, Content::Rts | Content::BlockAck(..)) {
@@ -84,7 +79,7 @@ fn control_frame(ppdu: &Ppdu) -> ArrayVec<u8, 32> {
 pub(crate) fn show(tap: &mut dyn Tap, ppdu: &Ppdu) {
     let Content::Data { mpdus, .. } = &ppdu.content else {
         let control = control_frame(ppdu);
-        debug_assert!(control.len() + frame::FCS == ppdu.octets);
+        debug_assert!(control.len() + FCS == ppdu.octets);
         tap.frame(&captured(ppdu, &control, None));
         return;
     };

@@ -1,35 +1,15 @@
-//! Elements of management frames (IEEE 802.11-2020 9.4.2): found, checked, and those of our own.
+//! Elements of management frames (IEEE 802.11-2020 9.4.2): those of the built-in access point, and
+//! what it accepts in a station's RSN element.
 
 use airlane_dot11::Band;
+use airlane_dot11::elements::{Element, LONGEST_SSID, id};
 
 use crate::config::Config;
-
-/// Element identifiers (IEEE 802.11-2020 table 9-92), those that are looked at.
-pub mod id {
-    /// SSID.
-    pub const SSID: u8 = 0;
-    /// Supported rates.
-    pub const RATES: u8 = 1;
-    /// DSSS parameter set.
-    pub const DSSS: u8 = 3;
-    /// Traffic indication map.
-    pub const TIM: u8 = 5;
-    /// ERP.
-    pub const ERP: u8 = 42;
-    /// RSN.
-    pub const RSN: u8 = 48;
-    /// Extended supported rates.
-    pub const EXTENDED_RATES: u8 = 50;
-    /// Vendor specific.
-    pub const VENDOR: u8 = 221;
-}
 
 /// Group cipher CCMP, pairwise cipher CCMP, PSK; 16 replay counters, as WMM wants (9.4.2.24).
 pub const RSN: [u8; 22] = [
     48, 20, 1, 0, 0, 0x0f, 0xac, 4, 1, 0, 0, 0x0f, 0xac, 4, 1, 0, 0, 0x0f, 0xac, 2, 0x0c, 0,
 ];
-/// OUI and type of WMM's elements (Wi-Fi Alliance WMM 1.2, 2.2).
-const WMM: [u8; 4] = [0x00, 0x50, 0xf2, 2];
 /// The WMM parameter element with the defaults of its table 14: AC_BE, AC_BK, AC_VI, AC_VO.
 const WMM_PARAMETERS: [u8; 26] = [
     221, 24, 0x00, 0x50, 0xf2, 2, 1, 1, 0, 0, 0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e,
@@ -42,61 +22,6 @@ const PSK: [u8; 4] = [0x00, 0x0f, 0xac, 2];
 const OFDM: [u8; 8] = [0x8c, 18, 0x98, 36, 0xb0, 72, 96, 108];
 const DSSS: [u8; 4] = [0x82, 0x84, 0x8b, 0x96];
 const ERP_RATES: [u8; 8] = [12, 18, 24, 36, 48, 72, 96, 108];
-
-/// A list of elements whose last one is longer than what there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an element ends after its frame")]
-pub struct Truncated;
-
-/// The elements of a frame, one after the other.
-#[derive(Clone, Copy, Debug)]
-pub struct Elements<'a>(&'a [u8]);
-
-impl<'a> Elements<'a> {
-    /// Checks that all are whole.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, Truncated> {
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            (_, _, rest) = first(rest).ok_or(Truncated)?;
-        }
-        Ok(Self(bytes))
-    }
-
-    /// The content of the first element of this kind.
-    pub fn find(self, wanted: u8) -> Option<&'a [u8]> {
-        self.iter()
-            .find(|(id, _)| *id == wanted)
-            .map(|(_, body)| body)
-    }
-
-    /// True when the station knows WMM.
-    pub fn has_wmm(self) -> bool {
-        let mut vendor = self.iter().filter(|(id, _)| *id == id::VENDOR);
-        vendor.any(|(_, body)| body.starts_with(&WMM))
-    }
-
-    /// The rates in both rate elements, in units of 500 kb/s.
-    pub fn rates(self) -> impl Iterator<Item = u8> + 'a {
-        let lists = [id::RATES, id::EXTENDED_RATES].into_iter();
-        let rates = lists.filter_map(move |id| self.find(id)).flatten();
-        rates.map(|rate| rate & 0x7f)
-    }
-
-    fn iter(self) -> impl Iterator<Item = (u8, &'a [u8])> {
-        let mut rest = self.0;
-        std::iter::from_fn(move || {
-            let (id, body, after) = first(rest)?;
-            rest = after;
-            Some((id, body))
-        })
-    }
-}
-
-fn first(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&[id, length], rest) = bytes.split_first_chunk()?;
-    let (body, rest) = rest.split_at_checked(usize::from(length))?;
-    Some((id, body, rest))
-}
 
 /// Why an RSN element is not one that can be agreed on: status codes of IEEE 802.11-2020 table 9-50.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -169,7 +94,7 @@ pub fn welcome(config: &Config, wmm: bool, out: &mut Vec<u8>) {
 /// The SSID, 32 bytes at most.
 pub fn ssid(config: &Config) -> &[u8] {
     let bytes = config.ssid.as_bytes();
-    bytes.get(..32).unwrap_or(bytes)
+    bytes.get(..LONGEST_SSID).unwrap_or(bytes)
 }
 
 fn rates(config: &Config, out: &mut Vec<u8>) {
@@ -180,13 +105,13 @@ fn rates(config: &Config, out: &mut Vec<u8>) {
 }
 
 fn element(id: u8, body: &[u8], out: &mut Vec<u8>) {
-    out.extend([id, u8::try_from(body.len()).unwrap_or(u8::MAX)]);
-    out.extend(body);
+    Element { id, body }.write(out);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use airlane_dot11::elements::Elements;
     use airlane_dot11::{Channel, MacAddr};
 
     fn config(band: Band, number: u16) -> Config {
@@ -202,20 +127,11 @@ mod tests {
         ] {
             let mut bytes = Vec::new();
             announce(&config, &[0, 2, 0, 0], &mut bytes);
-            let elements = Elements::parse(&bytes).unwrap();
+            let elements = Elements::checked(&bytes).unwrap();
             assert_eq!(elements.find(id::SSID), Some(&b"corp"[..]));
             assert_eq!(elements.find(id::RSN).is_some(), protected);
             assert_eq!(elements.find(id::DSSS), protected.then_some(&[6][..]));
             assert!(elements.has_wmm() && elements.rates().any(|rate| rate == 108));
-        }
-    }
-
-    #[test]
-    fn a_cut_element_is_refused() {
-        let bytes = [0, 4, b'c', b'o', b'r', b'p', 1, 1, 12];
-        assert!(Elements::parse(&bytes).is_ok() && Elements::parse(&[]).is_ok());
-        for length in [1, 2, 3, 5, 7, 8] {
-            assert_eq!(Elements::parse(&bytes[..length]).unwrap_err(), Truncated);
         }
     }
 

@@ -1,19 +1,19 @@
 //! Probe, authentication, association, and their ends (IEEE 802.11-2020 11.1.4, 11.3).
 
 use airlane_dot11::MacAddr;
-use airlane_dot11::frame::{Header, subtype};
+use airlane_dot11::elements::{Elements, id};
+use airlane_dot11::frame::{FrameKind, Header};
 use airlane_lane::{Instant, Micros};
 
 use crate::access_point::{AccessPoint, Event, OnAir};
 use crate::authenticator::Authenticator;
 use crate::config::Security;
 use crate::counters::Drop;
-use crate::elements::{self, Elements, id};
+use crate::elements;
 use crate::management::{self, AssociationResponse, Reason, Status};
 use crate::rate_control::RateControl;
 use crate::station::State;
 
-const REASSOCIATION_REQUEST: u8 = 2;
 /// Capability and listen interval; the current access point as well in a reassociation request.
 const ASSOCIATION_FIELDS: usize = 4;
 const REASSOCIATION_FIELDS: usize = 10;
@@ -23,10 +23,10 @@ const INACTIVITY: Micros = Micros::from_millis(300_000);
 
 impl AccessPoint {
     pub(crate) fn answer_probe(&mut self, now: Instant, from: MacAddr, body: &[u8]) {
-        let Ok(elements) = Elements::parse(body) else {
+        let Ok(elements) = Elements::checked(body) else {
             return self.counters.drop(Drop::Malformed);
         };
-        let wanted = elements.find(id::SSID).unwrap_or_default();
+        let wanted = elements.ssid().unwrap_or_default();
         if wanted.is_empty() || wanted == elements::ssid(&self.config) {
             self.counters.probe_responses += 1;
             let answer = management::probe_response(&self.config, now.0, from);
@@ -35,11 +35,11 @@ impl AccessPoint {
     }
 
     pub(crate) fn manage(&mut self, now: Instant, from: MacAddr, header: &Header, body: &[u8]) {
-        match header.subtype() {
-            subtype::AUTHENTICATION => self.authenticate(now, from, body),
-            subtype::ASSOCIATION_REQUEST => self.associate(now, from, body, false),
-            REASSOCIATION_REQUEST => self.associate(now, from, body, true),
-            subtype::DISASSOCIATION | subtype::DEAUTHENTICATION => {
+        match header.kind() {
+            FrameKind::AUTHENTICATION => self.authenticate(now, from, body),
+            FrameKind::ASSOCIATION_REQUEST => self.associate(now, from, body, false),
+            FrameKind::REASSOCIATION_REQUEST => self.associate(now, from, body, true),
+            FrameKind::DISASSOCIATION | FrameKind::DEAUTHENTICATION => {
                 self.forget(from, Reason::Left);
             }
             _ => {}
@@ -79,7 +79,7 @@ impl AccessPoint {
         } else {
             ASSOCIATION_FIELDS
         };
-        let elements = body.get(fields..).map(Elements::parse);
+        let elements = body.get(fields..).map(Elements::checked);
         let Some(Ok(elements)) = elements else {
             return self.counters.drop(Drop::Malformed);
         };
@@ -117,7 +117,7 @@ impl AccessPoint {
     }
 
     fn agree(&self, elements: Elements) -> Status {
-        if elements.find(id::SSID) != Some(elements::ssid(&self.config)) {
+        if elements.ssid() != Some(elements::ssid(&self.config)) {
             return Status::InvalidElement;
         }
         let checked = match self.config.security {

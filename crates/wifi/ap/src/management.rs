@@ -1,6 +1,7 @@
 //! The management frames that an access point sends (IEEE 802.11-2020 9.3.3), byte by byte.
 
-use airlane_dot11::{MacAddr, frame::subtype};
+use airlane_dot11::frame::{FrameControl, FrameKind, three_address_header};
+use airlane_dot11::{Band, MacAddr};
 
 use crate::config::Config;
 use crate::elements;
@@ -63,16 +64,16 @@ const SHORT_SLOT: u16 = 0x0400;
 
 /// A beacon at time `now` of the BSS; `tim` is the body of the traffic indication map.
 pub fn beacon(config: &Config, now: u64, tim: &[u8]) -> Vec<u8> {
-    announcement(subtype::BEACON, MacAddr::BROADCAST, config, now, tim)
+    announcement(FrameKind::BEACON, MacAddr::BROADCAST, config, now, tim)
 }
 
 /// The answer to a probe request.
 pub fn probe_response(config: &Config, now: u64, to: MacAddr) -> Vec<u8> {
-    announcement(subtype::PROBE_RESPONSE, to, config, now, &[])
+    announcement(FrameKind::PROBE_RESPONSE, to, config, now, &[])
 }
 
-fn announcement(subtype: u8, to: MacAddr, config: &Config, now: u64, tim: &[u8]) -> Vec<u8> {
-    let mut frame = header(subtype, to, config.bssid);
+fn announcement(kind: FrameKind, to: MacAddr, config: &Config, now: u64, tim: &[u8]) -> Vec<u8> {
+    let mut frame = header(kind, to, config.bssid);
     frame.extend(now.to_le_bytes());
     frame.extend(BEACON_INTERVAL.to_le_bytes());
     frame.extend(capabilities(config).to_le_bytes());
@@ -82,7 +83,7 @@ fn announcement(subtype: u8, to: MacAddr, config: &Config, now: u64, tim: &[u8])
 
 /// Step 2 of open-system authentication, or a refusal of any other.
 pub fn authentication(config: &Config, to: MacAddr, algorithm: u16, status: Status) -> Vec<u8> {
-    let mut frame = header(subtype::AUTHENTICATION, to, config.bssid);
+    let mut frame = header(FrameKind::AUTHENTICATION, to, config.bssid);
     for field in [algorithm, 2, status as u16] {
         frame.extend(field.to_le_bytes());
     }
@@ -104,7 +105,11 @@ pub struct AssociationResponse {
 impl AssociationResponse {
     /// The frame.
     pub fn encode(&self, config: &Config, to: MacAddr) -> Vec<u8> {
-        let kind = subtype::ASSOCIATION_RESPONSE + if self.again { 2 } else { 0 };
+        let kind = if self.again {
+            FrameKind::REASSOCIATION_RESPONSE
+        } else {
+            FrameKind::ASSOCIATION_RESPONSE
+        };
         let mut frame = header(kind, to, config.bssid);
         let id = self.association_id | 0xc000;
         for field in [capabilities(config), self.status as u16, id] {
@@ -117,29 +122,30 @@ impl AssociationResponse {
 
 /// Ends association and authentication.
 pub fn deauthentication(config: &Config, to: MacAddr, reason: Reason) -> Vec<u8> {
-    farewell(subtype::DEAUTHENTICATION, config, to, reason)
+    farewell(FrameKind::DEAUTHENTICATION, config, to, reason)
 }
 
 /// Ends an association that there is not.
 pub fn disassociation(config: &Config, to: MacAddr, reason: Reason) -> Vec<u8> {
-    farewell(subtype::DISASSOCIATION, config, to, reason)
+    farewell(FrameKind::DISASSOCIATION, config, to, reason)
 }
 
-fn farewell(subtype: u8, config: &Config, to: MacAddr, reason: Reason) -> Vec<u8> {
-    let mut frame = header(subtype, to, config.bssid);
+fn farewell(kind: FrameKind, config: &Config, to: MacAddr, reason: Reason) -> Vec<u8> {
+    let mut frame = header(kind, to, config.bssid);
     frame.extend((reason as u16).to_le_bytes());
     frame
 }
 
-fn header(subtype: u8, to: MacAddr, bssid: MacAddr) -> Vec<u8> {
-    let control = [subtype << 4, 0, 0, 0];
-    [&control[..], &to.0, &bssid.0, &bssid.0, &[0, 0]].concat()
+/// Its sequence number is written when it is queued.
+fn header(kind: FrameKind, to: MacAddr, bssid: MacAddr) -> Vec<u8> {
+    let control = kind.with(FrameControl::empty());
+    three_address_header(control, [to, bssid, bssid], 0).to_vec()
 }
 
 fn capabilities(config: &Config) -> u16 {
     let privacy = if config.is_protected() { PRIVACY } else { 0 };
     match config.channel.band() {
-        airlane_dot11::Band::Ghz2 => ESS | SHORT_PREAMBLE | SHORT_SLOT | privacy,
-        airlane_dot11::Band::Ghz5 => ESS | privacy,
+        Band::Ghz2 => ESS | SHORT_PREAMBLE | SHORT_SLOT | privacy,
+        Band::Ghz5 => ESS | privacy,
     }
 }

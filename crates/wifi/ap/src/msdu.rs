@@ -3,7 +3,9 @@
 //!
 //! An Ethernet frame here is destination, source, EtherType or length, payload; no FCS.
 
-use airlane_dot11::frame::{CCMP_HEADER, CCMP_MIC, Header};
+use airlane_dot11::frame::{
+    CCMP_HEADER, CCMP_MIC, FrameControl, FrameKind, Header, THREE_ADDRESSES, three_address_header,
+};
 use airlane_dot11::{Buffer, MacAddr};
 
 /// Destination, source, EtherType.
@@ -82,13 +84,6 @@ pub struct Down {
     pub sequence: u16,
 }
 
-const FROM_DS: u8 = 0x02;
-const MORE_DATA: u8 = 0x20;
-const PROTECTED: u8 = 0x40;
-const DATA: u8 = 0x08;
-const QOS: u8 = 0x80;
-const NULL: u8 = 0x48;
-
 impl Down {
     /// Bytes of the 802.11 frame that carries `ethernet`: room for cipher header and MIC included.
     /// `None` when that is no Ethernet frame.
@@ -99,7 +94,7 @@ impl Down {
     }
 
     fn header_length(&self) -> usize {
-        24 + self.tid.map_or(0, |_| 2)
+        THREE_ADDRESSES + self.tid.map_or(0, |_| 2)
     }
 
     /// Writes that frame; its body in clear, the MIC's place untouched.
@@ -107,15 +102,20 @@ impl Down {
         let (llc, rest) = llc(ethernet)?;
         let source = Ethernet::parse(ethernet)?.from;
         let mut out = Writer(out);
-        let flags = |set, bit| if set { bit } else { 0 };
-        let kind = DATA | flags(self.tid.is_some(), QOS);
-        let more = flags(self.more, MORE_DATA);
-        let control = FROM_DS | more | flags(self.ccmp.is_some(), PROTECTED);
-        out.put(&[kind, control, 0, 0])?;
-        for address in [self.receiver, self.bssid, source] {
-            out.put(&address.0)?;
-        }
-        out.put(&(self.sequence << 4).to_le_bytes())?;
+        let kind = if self.tid.is_some() {
+            FrameKind::QOS_DATA
+        } else {
+            FrameKind::DATA
+        };
+        let mut flags = FrameControl::FROM_DS;
+        flags.set(FrameControl::MORE_DATA, self.more);
+        flags.set(FrameControl::PROTECTED, self.ccmp.is_some());
+        let addresses = [self.receiver, self.bssid, source];
+        out.put(&three_address_header(
+            kind.with(flags),
+            addresses,
+            self.sequence,
+        ))?;
         if let Some(tid) = self.tid {
             out.put(&[tid & 7, 0])?;
         }
@@ -127,10 +127,10 @@ impl Down {
     }
 
     /// A frame without payload: the answer to a PS-Poll when nothing waits.
-    pub fn null(&self) -> Vec<u8> {
-        let (to, own) = (&self.receiver.0, &self.bssid.0);
-        let sequence = (self.sequence << 4).to_le_bytes();
-        [&[NULL, FROM_DS, 0, 0], &to[..], own, own, &sequence].concat()
+    pub fn null(&self) -> [u8; THREE_ADDRESSES] {
+        let control = FrameKind::NULL.with(FrameControl::FROM_DS);
+        let addresses = [self.receiver, self.bssid, self.bssid];
+        three_address_header(control, addresses, self.sequence)
     }
 }
 
@@ -242,7 +242,11 @@ mod tests {
     fn an_ipv4_frame_goes_down_with_rfc_1042() {
         let frame = written(down(), &ethernet(0x0800, b"payload"));
         let header = Header::parse(&frame).unwrap();
-        assert_eq!(header.control, 0x2288, "QoS data, from DS, more data");
+        assert_eq!(
+            header.control.bits(),
+            0x2288,
+            "QoS data, from DS, more data"
+        );
         assert_eq!(
             (header.receiver, header.transmitter),
             (STATION, Some(BSSID))
@@ -262,7 +266,7 @@ mod tests {
         };
         let frame = written(protected, &ethernet(0x0800, b"x"));
         assert_eq!(frame.len(), 24 + 8 + 8 + 1 + 8);
-        assert_eq!(Header::parse(&frame).unwrap().control, 0x4208);
+        assert_eq!(Header::parse(&frame).unwrap().control.bits(), 0x4208);
         assert_eq!(&frame[24..32], airlane_dot11::ccmp::header(1, 9));
     }
 

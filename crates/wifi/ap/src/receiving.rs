@@ -1,7 +1,7 @@
 //! What the radio heard: which frames are for whom (IEEE 802.11-2020 10.3.2, 11.3.3).
 
 use airlane_dot11::MacAddr;
-use airlane_dot11::frame::{FrameType, Header, subtype};
+use airlane_dot11::frame::{FrameControl, FrameKind, FrameType, Header};
 use airlane_lane::Instant;
 
 use crate::access_point::{AccessPoint, Order};
@@ -11,10 +11,7 @@ use crate::management::{self, Reason};
 use crate::msdu::{ETHERNET_HEADER, Ethernet, Up};
 use crate::station::State;
 
-const DS_BITS: u16 = 0x0300;
-const TO_DS: u16 = 0x0100;
-const MORE_FRAGMENTS: u16 = 0x0400;
-const POWER_MANAGEMENT: u16 = 0x1000;
+/// Bits of a PS-Poll's Duration/ID field that are the association ID (IEEE 802.11-2020 9.2.4.2).
 const ASSOCIATION_ID: u16 = 0x3fff;
 
 impl AccessPoint {
@@ -27,7 +24,7 @@ impl AccessPoint {
             return;
         };
         let body = frame.get(header.length..).unwrap_or_default();
-        if header.is_management(subtype::PROBE_REQUEST) {
+        if header.is(FrameKind::PROBE_REQUEST) {
             return self.answer_probe(now, from, body);
         }
         if header.receiver != self.config.bssid || self.was_heard(now, from, &header) {
@@ -35,7 +32,7 @@ impl AccessPoint {
         }
         match header.frame_type() {
             FrameType::Management => self.manage(now, from, &header, body),
-            FrameType::Control if header.subtype() == subtype::PS_POLL => {
+            FrameType::Control if header.is(FrameKind::PS_POLL) => {
                 self.answer_poll(from, header.duration & ASSOCIATION_ID);
             }
             FrameType::Data => self.take_data(now, from, &header, frame),
@@ -63,7 +60,10 @@ impl AccessPoint {
         if !self.may_send_data(from) {
             return;
         }
-        self.note_power(from, header.control & POWER_MANAGEMENT != 0);
+        self.note_power(
+            from,
+            header.control.contains(FrameControl::POWER_MANAGEMENT),
+        );
         if !header.has_payload() {
             return;
         }
@@ -105,11 +105,11 @@ impl AccessPoint {
 
     /// Leaves the frame in clear, without cipher header and MIC, in `scratch`.
     fn open(&mut self, from: MacAddr, header: &Header, frame: &[u8]) -> Result<(), Drop> {
-        if header.control & DS_BITS != TO_DS {
+        if header.control & FrameControl::DS != FrameControl::TO_DS {
             return Err(Drop::Addressing);
         }
-        let fragment = header.sequence_control.unwrap_or(0) & 0xf;
-        if header.control & MORE_FRAGMENTS != 0 || fragment != 0 {
+        let more = header.control.contains(FrameControl::MORE_FRAGMENTS);
+        if more || header.fragment_number() != Some(0) {
             return Err(Drop::Fragment);
         }
         self.scratch.clear();

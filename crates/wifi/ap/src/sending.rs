@@ -1,6 +1,7 @@
 //! What the radio is to send: beacons, frames for stations that are awake, what waited for those who
 //! wake, group frames after the DTIM (IEEE 802.11-2020 11.2.3.6).
 
+use airlane_dot11::elements::Tim;
 use airlane_dot11::{AccessCategory, Band, Buffer, MacAddr, Rate, RateTable, frame::Header};
 use airlane_lane::Instant;
 
@@ -9,7 +10,7 @@ use crate::counters::Drop;
 use crate::management::{self, DTIM_PERIOD, Reason};
 use crate::msdu::Msdu;
 use crate::msdu::{self, Down, Ethernet};
-use crate::power_save::{MAX_WAITING, traffic_map};
+use crate::power_save::MAX_WAITING;
 
 /// Frames for one station that the medium may have at a time.
 const WINDOW: usize = 32;
@@ -205,7 +206,7 @@ impl AccessPoint {
             .filter(|s| s.waiting.dozes && !s.waiting.is_empty());
         let ids = waiting.map(|station| station.id);
         let group = !self.group_waiting.is_empty();
-        let tim = traffic_map(self.beacons_to_dtim, DTIM_PERIOD, group, ids);
+        let tim = Tim::body(self.beacons_to_dtim, DTIM_PERIOD, group, ids);
         let frame = management::beacon(&self.config, now.0, &tim);
         self.counters.beacons += 1;
         self.send_management(MacAddr::BROADCAST, frame);

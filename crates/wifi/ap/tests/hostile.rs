@@ -4,7 +4,7 @@ mod common;
 
 use airlane_ap::testing::RSN;
 use airlane_ap::{Drop, MAX_STATIONS, Order};
-use airlane_dot11::{MacAddr, frame::subtype};
+use airlane_dot11::{MacAddr, frame::FrameKind};
 use common::{BSSID, Bench, OTHER, STATION, config};
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn a_flood_of_authentications_leaves_who_is_associated_and_lets_others_in() {
     for number in 0..2_000 {
         bench.management(
             address(number),
-            subtype::AUTHENTICATION,
+            FrameKind::AUTHENTICATION,
             &[0, 0, 1, 0, 0, 0],
         );
     }
@@ -34,8 +34,8 @@ fn a_flood_of_associations_ends_at_the_limit_with_status_17() {
     for number in 0..MAX_STATIONS as u16 {
         assert_eq!(bench.associate(address(number), &[]), 0);
     }
-    bench.management(OTHER, subtype::AUTHENTICATION, &[0, 0, 1, 0, 0, 0]);
-    let answers = bench.bodies(subtype::AUTHENTICATION, OTHER);
+    bench.management(OTHER, FrameKind::AUTHENTICATION, &[0, 0, 1, 0, 0, 0]);
+    let answers = bench.bodies(FrameKind::AUTHENTICATION, OTHER);
     assert_eq!(answers[0], [0, 0, 2, 0, 17, 0]);
     assert_eq!(bench.ap.joined().count(), MAX_STATIONS);
 }
@@ -102,9 +102,9 @@ fn data_of_strangers_is_answered_with_a_farewell() {
     let mut bench = Bench::new(config(false));
     bench.data(STATION, OTHER, [8, 0], b"payload");
     assert_eq!(bench.reason(STATION), Some(6));
-    bench.management(STATION, subtype::AUTHENTICATION, &[0, 0, 1, 0, 0, 0]);
+    bench.management(STATION, FrameKind::AUTHENTICATION, &[0, 0, 1, 0, 0, 0]);
     bench.data(STATION, OTHER, [8, 0], b"payload");
-    assert_eq!(bench.bodies(subtype::DISASSOCIATION, STATION), [[7, 0]]);
+    assert_eq!(bench.bodies(FrameKind::DISASSOCIATION, STATION), [[7, 0]]);
     assert!(bench.uplink().is_empty());
 }
 
@@ -132,11 +132,11 @@ fn fragments_and_other_directions_are_dropped() {
 fn another_algorithm_or_step_is_refused_by_its_status() {
     let mut bench = Bench::new(config(false));
     for (body, status) in [([1, 0, 1, 0, 0, 0], 13), ([0, 0, 3, 0, 0, 0], 14)] {
-        bench.management(STATION, subtype::AUTHENTICATION, &body);
-        let answers = bench.bodies(subtype::AUTHENTICATION, STATION);
+        bench.management(STATION, FrameKind::AUTHENTICATION, &body);
+        let answers = bench.bodies(FrameKind::AUTHENTICATION, STATION);
         assert_eq!(answers.last().unwrap()[4..], [status, 0]);
     }
-    bench.management(STATION, subtype::AUTHENTICATION, &[0, 0, 1]);
+    bench.management(STATION, FrameKind::AUTHENTICATION, &[0, 0, 1]);
     assert_eq!(bench.ap.counters().dropped_for(Drop::Malformed), 1);
 }
 

@@ -4,7 +4,7 @@
 //! replay is not checked here: who holds the key does it, per key and TID, from the header that stays
 //! in the frame.
 
-use crate::frame::{CCMP_HEADER, CCMP_MIC, FrameType, Header};
+use crate::frame::{CCMP_HEADER, CCMP_MIC, FrameControl, FrameType, Header};
 use aes::Aes128;
 use arrayvec::ArrayVec;
 use ccm::aead::AeadInPlace;
@@ -26,13 +26,12 @@ pub enum CcmpError {
     Integrity,
 }
 
-/// Frame control: retry, power management, more data.
-const VOLATILE: u16 = 0x0800 | 0x1000 | 0x2000;
-const PROTECTED: u16 = 0x4000;
-const ORDER: u16 = 0x8000;
-const BOTH_DS: u16 = 0x0300;
-/// Bits of the data subtype that the AAD masks.
-const DATA_SUBTYPE: u16 = 0x0070;
+/// Flags that may change from one transmission of a frame to the next: the AAD masks them.
+const VOLATILE: FrameControl = FrameControl::RETRY
+    .union(FrameControl::POWER_MANAGEMENT)
+    .union(FrameControl::MORE_DATA);
+/// Bits of the data subtype that the AAD masks; the QoS bit stays.
+const DATA_SUBTYPE: FrameControl = FrameControl::from_bits_retain(0x0070);
 /// Byte 3 of the CCMP header: an extended IV follows.
 const EXTENDED_IV: u8 = 0x20;
 /// Nonce flags: a management frame (IEEE 802.11-2020 figure 12-21).
@@ -132,19 +131,20 @@ fn split<'a>(header: &Header, frame: &'a mut [u8]) -> Result<Parts<'a>, CcmpErro
 
 /// IEEE 802.11-2020 12.5.3.3.3.
 fn aad(header: &Header, mac: &[u8]) -> Option<Aad> {
-    let mut control = header.control & !VOLATILE | PROTECTED;
+    let mut control = (header.control - VOLATILE) | FrameControl::PROTECTED;
     if header.is_data() {
-        control &= !DATA_SUBTYPE;
+        control -= DATA_SUBTYPE;
     }
     if header.tid.is_some() {
-        control &= !ORDER;
+        control -= FrameControl::HT_CONTROL;
     }
     let mut aad = Aad::new();
-    aad.try_extend_from_slice(&control.to_le_bytes()).ok()?;
+    aad.try_extend_from_slice(&control.bits().to_le_bytes())
+        .ok()?;
     aad.try_extend_from_slice(mac.get(4..22)?).ok()?;
-    let fragment = (header.sequence_control? & 0xf) as u8;
-    aad.try_extend_from_slice(&[fragment, 0]).ok()?;
-    if header.is_data() && header.control & BOTH_DS == BOTH_DS {
+    aad.try_extend_from_slice(&[header.fragment_number()?, 0])
+        .ok()?;
+    if header.is_data() && header.control.contains(FrameControl::DS) {
         aad.try_extend_from_slice(mac.get(24..30)?).ok()?;
     }
     if let Some(tid) = header.tid {

@@ -1,49 +1,11 @@
 //! MAC frames in place (IEEE 802.11-2020 9.2.4, 9.3): a header that is checked once and then read
-//! without a further check, and the few writes that a NIC makes.
+//! without a further check, and the few writes that a NIC and an access point make.
 //!
-//! Not here: elements of management frames, cipher headers, the FCS (frames travel without it).
+//! Not here: elements of management frames ([`crate::elements`]), cipher headers ([`crate::ccmp`]),
+//! the FCS (frames travel without it).
 
 use crate::MacAddr;
-
-/// Frame types (IEEE 802.11-2020 9.2.4.1.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum FrameType {
-    Management,
-    Control,
-    Data,
-    Extension,
-}
-
-/// Subtypes of management frames (IEEE 802.11-2020 table 9-1), those that a NIC looks at.
-pub mod subtype {
-    /// Association request.
-    pub const ASSOCIATION_REQUEST: u8 = 0;
-    /// Association response.
-    pub const ASSOCIATION_RESPONSE: u8 = 1;
-    /// Probe request.
-    pub const PROBE_REQUEST: u8 = 4;
-    /// Probe response.
-    pub const PROBE_RESPONSE: u8 = 5;
-    /// Beacon.
-    pub const BEACON: u8 = 8;
-    /// Disassociation.
-    pub const DISASSOCIATION: u8 = 10;
-    /// Authentication.
-    pub const AUTHENTICATION: u8 = 11;
-    /// Deauthentication.
-    pub const DEAUTHENTICATION: u8 = 12;
-    /// Action.
-    pub const ACTION: u8 = 13;
-    /// Control: block-ack request.
-    pub const BLOCK_ACK_REQUEST: u8 = 8;
-    /// Control: power-save poll.
-    pub const PS_POLL: u8 = 10;
-    /// Bit of data subtypes: no payload.
-    pub const DATA_NULL: u8 = 4;
-    /// Bit of data subtypes: a QoS control field follows.
-    pub const DATA_QOS: u8 = 8;
-}
+pub use crate::frame_control::{FrameControl, FrameKind, FrameType};
 
 /// Length of the CCMP header (IEEE 802.11-2020 12.5.3.2).
 pub const CCMP_HEADER: usize = 8;
@@ -53,10 +15,26 @@ pub const CCMP_MIC: usize = 8;
 pub const FCS: usize = 4;
 
 /// What a frame's first bytes say. A copy: small, and independent of the buffer.
+///
+/// ```
+/// use airlane_dot11::MacAddr;
+/// use airlane_dot11::frame::{FrameControl, FrameKind, Header, three_address_header};
+///
+/// let (ap, station) = (MacAddr([2, 0, 0, 0, 1, 0]), MacAddr([2, 0, 0, 0, 0, 1]));
+/// let control = FrameKind::NULL.with(FrameControl::TO_DS | FrameControl::POWER_MANAGEMENT);
+/// let frame = three_address_header(control, [ap, station, ap], 0x123);
+///
+/// let header = Header::parse(&frame)?;
+/// assert!(header.is(FrameKind::NULL) && !header.has_payload());
+/// assert!(header.control.contains(FrameControl::POWER_MANAGEMENT));
+/// assert_eq!((header.bssid(), header.sequence_number()), (Some(ap), Some(0x123)));
+/// assert!(Header::parse(&frame[..23]).is_err());
+/// # Ok::<(), airlane_dot11::frame::Truncated>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Frame control, as on the air.
-    pub control: u16,
+    /// Kind and flags.
+    pub control: FrameControl,
     /// Duration/ID.
     pub duration: u16,
     /// Receiver.
@@ -88,7 +66,12 @@ const CONTROL: usize = 2;
 /// A frame of an ACK's or CTS's shape: control, duration, receiver.
 const SHORTEST: usize = 10;
 const WITH_TRANSMITTER: usize = 16;
-const THREE_ADDRESSES: usize = 24;
+/// Header of a management frame, and of most data frames: three addresses and sequence control.
+pub const THREE_ADDRESSES: usize = 24;
+/// A fourth address, in data frames that go both to and from a distribution system.
+const FOURTH_ADDRESS: usize = 6;
+const QOS_CONTROL: usize = 2;
+const HT_CONTROL: usize = 4;
 
 impl Header {
     /// Reads the header of `frame`.
@@ -98,14 +81,15 @@ impl Header {
             header,
         };
         let control = u16_at(frame, 0).ok_or(truncated(CONTROL))?;
+        let control = FrameControl::from_bits_retain(control);
         let length = header_length(control);
         if frame.len() < length {
             return Err(truncated(length));
         }
         let short = || truncated(SHORTEST);
         let three = length >= THREE_ADDRESSES;
-        let qos_at = if to_and_from_ds(control) { 30 } else { 24 };
-        let tid = if is_qos_data(control) {
+        let qos_at = three_or_four_addresses(control);
+        let tid = if control.kind().is_qos_data() {
             frame.get(qos_at).map(|qos| qos & 0xf)
         } else {
             None
@@ -122,57 +106,52 @@ impl Header {
         })
     }
 
+    /// Type and subtype.
+    pub const fn kind(&self) -> FrameKind {
+        self.control.kind()
+    }
+
+    /// True for frames of this type and subtype.
+    pub fn is(&self, kind: FrameKind) -> bool {
+        self.kind() == kind
+    }
+
     /// Its type.
     pub const fn frame_type(&self) -> FrameType {
-        match (self.control >> 2) & 3 {
-            0 => FrameType::Management,
-            1 => FrameType::Control,
-            2 => FrameType::Data,
-            _ => FrameType::Extension,
-        }
-    }
-
-    /// Its subtype, 0 to 15.
-    pub const fn subtype(&self) -> u8 {
-        ((self.control >> 4) & 0xf) as u8
-    }
-
-    /// True for this management subtype.
-    pub fn is_management(&self, subtype: u8) -> bool {
-        self.frame_type() == FrameType::Management && self.subtype() == subtype
+        self.kind().frame_type()
     }
 
     /// True for beacons.
     pub fn is_beacon(&self) -> bool {
-        self.is_management(subtype::BEACON)
+        self.is(FrameKind::BEACON)
     }
 
     /// True for data frames, with or without payload.
-    pub fn is_data(&self) -> bool {
-        self.frame_type() == FrameType::Data
+    pub const fn is_data(&self) -> bool {
+        self.kind().is_data()
     }
 
     /// True for data frames that carry a payload.
-    pub fn has_payload(&self) -> bool {
-        self.is_data() && self.subtype() & subtype::DATA_NULL == 0
+    pub const fn has_payload(&self) -> bool {
+        self.kind().has_payload()
     }
 
     /// True when the frame body is encrypted.
     pub const fn is_protected(&self) -> bool {
-        self.control & PROTECTED != 0
+        self.control.contains(FrameControl::PROTECTED)
     }
 
     /// True on a retransmission.
     pub const fn is_retry(&self) -> bool {
-        self.control & RETRY != 0
+        self.control.contains(FrameControl::RETRY)
     }
 
     /// The BSS that the frame belongs to, where its header says (IEEE 802.11-2020 table 9-30).
     pub fn bssid(&self) -> Option<MacAddr> {
         match (
             self.frame_type(),
-            self.control & TO_DS != 0,
-            self.control & FROM_DS != 0,
+            self.control.contains(FrameControl::TO_DS),
+            self.control.contains(FrameControl::FROM_DS),
         ) {
             (FrameType::Management, _, _) | (FrameType::Data, false, false) => self.address3,
             (FrameType::Data, true, false) => Some(self.receiver),
@@ -185,18 +164,38 @@ impl Header {
     pub fn sequence_number(&self) -> Option<u16> {
         self.sequence_control.map(|control| control >> 4)
     }
+
+    /// Fragment number, where the frame has one; 0 is the first or only fragment.
+    pub fn fragment_number(&self) -> Option<u8> {
+        self.sequence_control.map(|control| (control & 0xf) as u8)
+    }
 }
 
-const TO_DS: u16 = 0x0100;
-const FROM_DS: u16 = 0x0200;
-const RETRY: u16 = 0x0800;
-const PROTECTED: u16 = 0x4000;
-const ORDER: u16 = 0x8000;
+/// The header of a management frame, or of a data frame without QoS Control and fourth address:
+/// Duration 0, fragment 0, and of `sequence` the low 12 bits.
+pub fn three_address_header(
+    control: FrameControl,
+    addresses: [MacAddr; 3],
+    sequence: u16,
+) -> [u8; THREE_ADDRESSES] {
+    let [c0, c1] = control.bits().to_le_bytes();
+    let [s0, s1] = (sequence << 4).to_le_bytes();
+    let [
+        MacAddr([a0, a1, a2, a3, a4, a5]),
+        MacAddr([b0, b1, b2, b3, b4, b5]),
+        MacAddr([d0, d1, d2, d3, d4, d5]),
+    ] = addresses;
+    [
+        c0, c1, 0, 0, a0, a1, a2, a3, a4, a5, b0, b1, b2, b3, b4, b5, d0, d1, d2, d3, d4, d5, s0,
+        s1,
+    ]
+}
 
 /// Marks `frame` as a retransmission.
 pub fn set_retry(frame: &mut [u8]) {
+    let [_, retry] = FrameControl::RETRY.bits().to_le_bytes();
     if let Some(flags) = frame.get_mut(1) {
-        *flags |= (RETRY >> 8) as u8;
+        *flags |= retry;
     }
 }
 
@@ -209,43 +208,28 @@ pub fn set_sequence_number(frame: &mut [u8], number: u16) {
     }
 }
 
-const fn is_qos_data(control: u16) -> bool {
-    control & 0x000c == 0x0008 && control & 0x0080 != 0
-}
-
-const fn to_and_from_ds(control: u16) -> bool {
-    control & (TO_DS | FROM_DS) == TO_DS | FROM_DS
+/// Bytes up to the QoS Control field of a data frame (IEEE 802.11-2020 9.3.2.1).
+const fn three_or_four_addresses(control: FrameControl) -> usize {
+    if control.kind().is_data() && control.contains(FrameControl::DS) {
+        THREE_ADDRESSES + FOURTH_ADDRESS
+    } else {
+        THREE_ADDRESSES
+    }
 }
 
 /// IEEE 802.11-2020 9.3.1 (control), 9.3.2 (data), 9.3.3 (management).
-const fn header_length(control: u16) -> usize {
-    match (control >> 2) & 3 {
-        1 => match (control >> 4) & 0xf {
-            12 | 13 => SHORTEST,
-            _ => WITH_TRANSMITTER,
-        },
-        2 => {
-            let mut length = THREE_ADDRESSES;
-            if to_and_from_ds(control) {
-                length += 6;
-            }
-            if is_qos_data(control) {
-                length += 2;
-                if control & ORDER != 0 {
-                    length += 4;
-                }
-            }
-            length
-        }
-        0 => {
-            if control & ORDER != 0 {
-                THREE_ADDRESSES + 4
-            } else {
-                THREE_ADDRESSES
-            }
-        }
-        _ => SHORTEST,
-    }
+const fn header_length(control: FrameControl) -> usize {
+    let kind = control.kind();
+    let qos = kind.is_qos_data();
+    let addresses = match kind.frame_type() {
+        FrameType::Control if matches!(kind, FrameKind::CTS | FrameKind::ACK) => return SHORTEST,
+        FrameType::Control => return WITH_TRANSMITTER,
+        FrameType::Extension => return SHORTEST,
+        FrameType::Data | FrameType::Management => three_or_four_addresses(control),
+    };
+    let may_have_ht_control = qos || !kind.is_data();
+    let ht_control = may_have_ht_control && control.contains(FrameControl::HT_CONTROL);
+    addresses + if qos { QOS_CONTROL } else { 0 } + if ht_control { HT_CONTROL } else { 0 }
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -261,6 +245,7 @@ fn addr_at(bytes: &[u8], at: usize) -> Option<MacAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const A: [u8; 6] = [2, 0, 0, 0, 0, 1];
     const B: [u8; 6] = [2, 0, 0, 0, 0, 2];
@@ -294,11 +279,43 @@ mod tests {
     }
 
     #[test]
-    fn every_proper_prefix_is_refused() {
-        let frame = qos_data();
-        for length in 0..frame.len() {
-            assert!(Header::parse(&frame[..length]).is_err(), "{length}");
+    fn each_shape_of_a_header_has_its_length_and_no_shorter_frame_is_taken() {
+        let both = FrameControl::DS;
+        let ht = FrameControl::HT_CONTROL;
+        let none = FrameControl::empty();
+        for (kind, flags, length) in [
+            (FrameKind::ACK, none, 10),
+            (FrameKind::CTS, ht, 10),
+            (FrameKind::RTS, none, 16),
+            (FrameKind::PS_POLL, none, 16),
+            (FrameKind::BLOCK_ACK, none, 16),
+            (FrameKind::BEACON, none, 24),
+            (FrameKind::BEACON, both, 24),
+            (FrameKind::ACTION, ht, 28),
+            (FrameKind::DATA, none, 24),
+            (FrameKind::DATA, ht, 24),
+            (FrameKind::NULL, both, 30),
+            (FrameKind::QOS_DATA, none, 26),
+            (FrameKind::QOS_DATA, both, 32),
+            (FrameKind::QOS_NULL, ht, 30),
+            (FrameKind::QOS_DATA, both | ht, 36),
+        ] {
+            let mut frame = vec![0; length];
+            frame[..2].copy_from_slice(&kind.with(flags).bits().to_le_bytes());
+            assert_eq!(Header::parse(&frame).unwrap().length, length, "{kind:?}");
+            for cut in 0..length {
+                let error = Header::parse(&frame[..cut]).unwrap_err();
+                let header = if cut < CONTROL { CONTROL } else { length };
+                assert_eq!((error.length, error.header), (cut, header));
+            }
         }
+    }
+
+    #[test]
+    fn a_frame_of_an_unknown_type_has_a_receiver_alone() {
+        let header = Header::parse(&[0x0c; 40]).unwrap();
+        assert_eq!(header.frame_type(), FrameType::Extension);
+        assert_eq!((header.length, header.transmitter), (10, None));
     }
 
     #[test]
@@ -309,6 +326,42 @@ mod tests {
         set_retry(&mut frame);
         let header = Header::parse(&frame).unwrap();
         assert_eq!(header.sequence_control, Some(0xabc3));
+        assert_eq!(header.fragment_number(), Some(3));
         assert!(header.is_retry());
+    }
+
+    proptest! {
+        #[test]
+        fn a_written_header_reads_as_it_was_meant(
+            flags in 0u16..0x80, data: bool, addresses: [[u8; 6]; 3], sequence in 0u16..0x1000,
+        ) {
+            let kind = if data { FrameKind::DATA } else { FrameKind::DEAUTHENTICATION };
+            let flags = FrameControl::from_bits_retain(flags << 8);
+            // A fourth address makes another header.
+            let flags = if data { flags - FrameControl::TO_DS } else { flags };
+            let [one, two, three] = addresses.map(MacAddr);
+            let bytes = three_address_header(kind.with(flags), [one, two, three], sequence);
+            let header = Header::parse(&bytes).unwrap();
+            prop_assert_eq!(header, Header {
+                control: kind.with(flags),
+                duration: 0,
+                receiver: one,
+                transmitter: Some(two),
+                address3: Some(three),
+                sequence_control: Some(sequence << 4),
+                tid: None,
+                length: THREE_ADDRESSES,
+            });
+        }
+
+        #[test]
+        fn no_bytes_panic(mut frame in proptest::collection::vec(any::<u8>(), 0..48)) {
+            if let Ok(header) = Header::parse(&frame) {
+                prop_assert!(header.length <= frame.len());
+                let _ = (header.bssid(), header.sequence_number());
+            }
+            set_retry(&mut frame);
+            set_sequence_number(&mut frame, 0xfff);
+        }
     }
 }

@@ -1,5 +1,5 @@
 //! What IEEE 802.11 defines and more than one crate speaks of: addresses, channels, rates, access categories,
-//! MAC frames in place, how long frames last, and CCMP.
+//! MAC frames in place and their elements, how long frames last, and CCMP.
 //!
 //! Not here: what a driver asks of a card (`airlane-waist`), who gets the medium and what arrives (`airlane-air`).
 
@@ -9,7 +9,9 @@ pub mod airtime;
 mod buffer;
 pub mod ccmp;
 mod channel;
+pub mod elements;
 pub mod frame;
+mod frame_control;
 mod mac_addr;
 mod rate;
 mod time_units;

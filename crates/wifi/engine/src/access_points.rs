@@ -10,14 +10,12 @@ use std::collections::BTreeMap;
 use airlane_air::{
     Aggregation, Air, AirEvent, Outcome, Position, RadioConfig, RadioId, Transmission,
 };
-use airlane_dot11::{Channel, Dbm, MacAddr, frame::Header};
+use airlane_dot11::frame::{FrameControl, Header};
+use airlane_dot11::{Channel, Dbm, MacAddr};
 use airlane_lane::Instant;
 use airlane_waist::hwsim::{FromHwsim, HwsimFrame, ToHwsim, TxInfo};
 
 use super::hwsim_frame::{Tries, beacon_width, category, spent, transmission};
-
-/// Frame control: power management (IEEE 802.11-2020 9.2.4.1.7).
-const POWER_MANAGEMENT: u16 = 0x1000;
 
 /// Radios that one access-point VM may have.
 pub const MAX_RADIOS: usize = 16;
@@ -308,7 +306,7 @@ impl AccessPoints {
 /// nothing new, and asks for what waits when it is a PS-Poll.
 fn sleeper(header: &Header) -> Option<MacAddr> {
     let null = header.is_data() && !header.has_payload();
-    let sleeps = null && header.control & POWER_MANAGEMENT != 0;
+    let sleeps = null && header.control.contains(FrameControl::POWER_MANAGEMENT);
     header.transmitter.filter(|_| sleeps)
 }
 

@@ -2,9 +2,9 @@
 //! Pure; which radio sends it where is [`super::access_points`]'s.
 
 use airlane_air::Transmission;
-use airlane_dot11::{
-    AccessCategory, Channel, EdcaParameters, Rate, RateTable, Width, frame::Header,
-};
+use airlane_dot11::elements::{BEACON_FIXED, Elements};
+use airlane_dot11::frame::{Header, THREE_ADDRESSES};
+use airlane_dot11::{AccessCategory, Channel, EdcaParameters, Rate, RateTable, Width};
 use airlane_lane::Micros;
 use airlane_waist::hwsim::{HwsimFrame, MAX_RATES};
 use arrayvec::ArrayVec;
@@ -81,29 +81,14 @@ pub fn access_point_edca(category: AccessCategory) -> EdcaParameters {
     }
 }
 
-/// Management header and fixed fields of a beacon (IEEE 802.11-2020 9.3.3.2).
-const BEACON_ELEMENTS: usize = 24 + 12;
-/// HT Operation (IEEE 802.11-2020 9.4.2.56): primary channel, then the secondary channel's offset in
-/// two bits.
-const HT_OPERATION: u8 = 61;
+/// Where a beacon's elements begin (IEEE 802.11-2020 9.3.3.2).
+const BEACON_ELEMENTS: usize = THREE_ADDRESSES + BEACON_FIXED;
 
 /// How wide the BSS works whose beacon this is. Its channel must be the one that it is sent on.
 pub fn beacon_width(beacon: &[u8], channel: Channel) -> Width {
-    let mut elements = beacon.get(BEACON_ELEMENTS..).unwrap_or_default();
-    while let &[number, length, ref rest @ ..] = elements {
-        let Some((body, next)) = rest.split_at_checked(length.into()) else {
-            break;
-        };
-        if let (HT_OPERATION, &[primary, information, ..]) = (number, body) {
-            return match information & 3 {
-                1 if primary == channel.number() => Width::Mhz40Above,
-                3 if primary == channel.number() => Width::Mhz40Below,
-                _ => Width::Mhz20,
-            };
-        }
-        elements = next;
-    }
-    Width::Mhz20
+    let elements = beacon.get(BEACON_ELEMENTS..).map(Elements::new);
+    let operation = elements.and_then(Elements::ht_operation);
+    operation.map_or(Width::Mhz20, |operation| operation.width_on(channel))
 }
 
 #[cfg(test)]

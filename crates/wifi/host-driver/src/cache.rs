@@ -10,7 +10,9 @@
 
 use std::collections::BTreeMap;
 
-use airlane_dot11::{Buffer, Channel, MacAddr, frame::subtype};
+use airlane_dot11::elements::{BEACON_FIXED, Elements};
+use airlane_dot11::frame::{FrameKind, THREE_ADDRESSES};
+use airlane_dot11::{Buffer, Channel, MacAddr};
 use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{ReceiveFilter, Received, ScanChannel, ScanRequest};
 
@@ -18,11 +20,10 @@ use airlane_waist::{ReceiveFilter, Received, ScanChannel, ScanRequest};
 const FRAMES: usize = 128;
 
 /// First octet of a beacon and of a probe response (IEEE 802.11-2020 table 9-1).
-const BEACON: u8 = subtype::BEACON << 4;
-const PROBE_RESPONSE: u8 = subtype::PROBE_RESPONSE << 4;
-/// MAC header; time stamp, beacon interval, capabilities (IEEE 802.11-2020 9.3.3.2, 9.3.3.10).
-const HEADER: usize = 24;
-const FIXED: usize = 12;
+const BEACON: u8 = FrameKind::BEACON.octet();
+const PROBE_RESPONSE: u8 = FrameKind::PROBE_RESPONSE.octet();
+/// Where the elements of a beacon or probe response begin.
+const ELEMENTS: usize = THREE_ADDRESSES + BEACON_FIXED;
 
 /// One look at a channel.
 struct Look {
@@ -272,7 +273,8 @@ fn listens(request: &ScanRequest) -> bool {
 
 /// Every SSID that the request asks for: the template's, then the others; empty is the wildcard.
 fn asked(request: &ScanRequest) -> impl Iterator<Item = &[u8]> {
-    let template = request.probe.get(HEADER..).and_then(element_ssid);
+    let template = request.probe.get(THREE_ADDRESSES..);
+    let template = template.and_then(|elements| Elements::new(elements).ssid());
     let others = request.ssids.iter().map(Vec::as_slice);
     std::iter::once(template.unwrap_or_default()).chain(others)
 }
@@ -290,20 +292,12 @@ pub(crate) fn announcement(frame: &[u8]) -> Option<(u8, MacAddr)> {
     let kind = *frame.first()?;
     let known = kind == BEACON || kind == PROBE_RESPONSE;
     let bssid = frame.get(16..22)?.try_into().ok()?;
-    (known && frame.len() >= HEADER + FIXED).then_some((kind, MacAddr(bssid)))
+    (known && frame.len() >= ELEMENTS).then_some((kind, MacAddr(bssid)))
 }
 
 /// The SSID of a beacon or probe response.
 fn ssid(frame: &[u8]) -> Option<&[u8]> {
-    element_ssid(frame.get(HEADER + FIXED..)?)
-}
-
-/// The SSID stands first (IEEE 802.11-2020 tables 9-32, 9-38, 9-39).
-fn element_ssid(elements: &[u8]) -> Option<&[u8]> {
-    match elements {
-        [0, length, rest @ ..] => rest.get(..usize::from(*length)),
-        _ => None,
-    }
+    Elements::new(frame.get(ELEMENTS..)?).ssid()
 }
 
 /// The frame as this station would have received it: an answer is addressed to who gets it.

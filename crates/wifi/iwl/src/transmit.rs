@@ -165,7 +165,7 @@ fn describe(start: &[u8], known: &Known) -> Option<(InFlight, Header)> {
             fixed
         },
         byte_count: u16_at(start, 4)?,
-        frame_control: header.control,
+        frame_control: header.control.bits(),
         sequence_control: header.sequence_control.unwrap_or(0),
         aggregated: false,
         answerable: true,

@@ -3,6 +3,7 @@
 //! A beacon counts as missed only if the radio was on its channel for it: absence is no miss. Not
 //! here: what the driver above makes of it (mac80211 has a beacon timer of its own).
 
+use airlane_dot11::elements::{BEACON_FIXED, Elements};
 use airlane_dot11::time_units;
 use airlane_lane::{Instant, Micros};
 use airlane_waist::{MissedBeacons, Timing};
@@ -36,50 +37,14 @@ impl BeaconFacts {
     pub(crate) fn parse(body: &[u8], id: u16) -> Option<Self> {
         let interval = body.get(8..10)?.try_into().ok()?;
         let interval = u64::from(u16::from_le_bytes(interval));
-        let map = traffic_map(body.get(12..)?);
+        let tim = Elements::new(body.get(BEACON_FIXED..)?).tim();
         Some(Self {
             interval: time_units(interval),
-            dtim: map.map(|map| (map.count, map.period)),
-            group: map.is_some_and(|map| map.count == 0 && map.control & 1 != 0),
-            unicast: map.is_some_and(|map| map.names(id)),
+            dtim: tim.map(|tim| (tim.count, tim.period)),
+            group: tim.is_some_and(|tim| tim.count == 0 && tim.group),
+            unicast: tim.is_some_and(|tim| tim.names(id)),
         })
     }
-}
-
-/// A traffic indication map (IEEE 802.11-2020 9.4.2.5).
-#[derive(Clone, Copy)]
-struct TrafficMap<'a> {
-    count: u8,
-    period: u8,
-    control: u8,
-    bits: &'a [u8],
-}
-
-impl TrafficMap<'_> {
-    /// True when frames wait for this station. ID 0 is nobody's.
-    fn names(&self, id: u16) -> bool {
-        let first = usize::from(self.control & 0xfe);
-        let octet = usize::from(id / 8).checked_sub(first);
-        let octet = octet.and_then(|at| self.bits.get(at));
-        id != 0 && octet.is_some_and(|octet| octet & (1 << (id % 8)) != 0)
-    }
-}
-
-fn traffic_map(mut elements: &[u8]) -> Option<TrafficMap<'_>> {
-    const TIM: u8 = 5;
-    while let [id, length, rest @ ..] = elements {
-        let (value, next) = rest.split_at_checked(usize::from(*length))?;
-        if let (&TIM, &[count, period, control, ref bits @ ..]) = (id, value) {
-            return Some(TrafficMap {
-                count,
-                period,
-                control,
-                bits,
-            });
-        }
-        elements = next;
-    }
-    None
 }
 
 /// A beacon to come.
@@ -439,20 +404,6 @@ mod tests {
         assert_eq!(beacons.group_until(), at + AFTER_BEACON);
         beacons.group_frame(at + Micros(100), false);
         assert_eq!(beacons.group_until(), at + Micros(100));
-    }
-
-    #[test]
-    fn the_map_may_begin_behind_its_first_octets() {
-        let map = TrafficMap {
-            count: 0,
-            period: 1,
-            control: 3,
-            bits: &[0, 0b10],
-        };
-        assert_eq!(
-            [1, 16, 25, 26, 9_999].map(|id| map.names(id)),
-            [false, false, true, false, false]
-        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What the channel schedule wishes and what it makes the card do: moves, announcements, probes.
 
 use airlane_air::{Protection, Transmission};
-use airlane_dot11::{AccessCategory, Buffer, Channel, MacAddr, Rate, RateTable};
+use airlane_dot11::frame::{FrameControl, FrameKind, three_address_header};
+use airlane_dot11::{AccessCategory, Buffer, Channel, Rate, RateTable};
 use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::Event;
 
@@ -226,22 +227,10 @@ const VOICE: airlane_dot11::EdcaParameters = airlane_dot11::EdcaParameters {
 /// A null frame to the access point (IEEE 802.11-2020 9.3.2.1.3, 11.2.3.2): power management 1 says
 /// that the station sleeps, 0 that it is awake.
 fn null_frame(vmac: &mut Vmac, away: bool) -> Option<Buffer> {
-    const NULL_DATA: u8 = 0x48;
-    const TO_DS: u8 = 0x01;
-    const POWER_MANAGEMENT: u8 = 0x10;
-    let (own, bssid): (MacAddr, MacAddr) = (vmac.address()?, vmac.bssid()?);
-    let flags = if away {
-        TO_DS | POWER_MANAGEMENT
-    } else {
-        TO_DS
-    };
-    let sequence = (vmac.next_sequence() << 4).to_le_bytes();
-    let frame = [
-        &[NULL_DATA, flags, 0, 0][..],
-        &bssid.0,
-        &own.0,
-        &bssid.0,
-        &sequence,
-    ];
-    Buffer::from_slice(&frame.concat())
+    let (own, bssid) = (vmac.address()?, vmac.bssid()?);
+    let mut flags = FrameControl::TO_DS;
+    flags.set(FrameControl::POWER_MANAGEMENT, away);
+    let control = FrameKind::NULL.with(flags);
+    let frame = three_address_header(control, [bssid, own, bssid], vmac.next_sequence());
+    Buffer::from_slice(&frame)
 }

@@ -3,7 +3,7 @@
 
 use airlane_air::Aggregation;
 use airlane_dma::Frame;
-use airlane_dot11::frame::{CCMP_HEADER, CCMP_MIC, Header, set_sequence_number};
+use airlane_dot11::frame::{CCMP_HEADER, CCMP_MIC, FrameControl, Header, set_sequence_number};
 use airlane_dot11::{AccessCategory, Band, Buffer, BufferPool, CAPACITY, MacAddr, Rate, RateTable};
 use airlane_lane::stamp::{Point, Stamps};
 use airlane_lane::{Micros, VmId};
@@ -46,11 +46,6 @@ pub(crate) struct Rejected {
     pub(crate) drop: DropReason,
     pub(crate) report: TxReport,
 }
-
-/// Power management bit of the second frame control byte (IEEE 802.11-2020 9.2.4.1.7).
-const POWER_MANAGEMENT: u16 = 0x1000;
-const TO_DS: u16 = 0x0100;
-const FROM_DS: u16 = 0x0200;
 
 /// Makes `transmit` ready, or says why not. A rejected frame leaves no trace but a buffer that is free again.
 pub(crate) fn prepare(
@@ -134,7 +129,7 @@ fn ready(
         aggregation,
         frame,
         rates,
-        dozes: to_own_bss.then_some(header.control & POWER_MANAGEMENT != 0),
+        dozes: to_own_bss.then_some(header.control.contains(FrameControl::POWER_MANAGEMENT)),
     }
 }
 
@@ -209,10 +204,9 @@ fn check_identity(vmac: &Vmac, header: &Header) -> Result<(), DropReason> {
 fn own_bss(vmac: &Vmac, header: &Header) -> Option<MacAddr> {
     let bssid = vmac.bssid()?;
     let adhoc = vmac.config.as_ref()?.mode == Mode::Adhoc;
-    let target = match header.control & (TO_DS | FROM_DS) {
-        TO_DS => header.receiver,
-        0 if adhoc => header.address3?,
-        both if both == TO_DS | FROM_DS => header.receiver,
+    let target = match header.control & FrameControl::DS {
+        FrameControl::TO_DS | FrameControl::DS => header.receiver,
+        way if adhoc && way.is_empty() => header.address3?,
         _ => return None,
     };
     (target == bssid).then_some(bssid)

@@ -5,7 +5,7 @@
 //! after. A unicast frame reaches the VM whose address it bears and no other; the one exception is
 //! a vMAC in promiscuous mode, which gets what any receiver on the channel gets, never decrypted.
 
-use airlane_dot11::frame::{FrameType, Header, subtype};
+use airlane_dot11::frame::{FrameControl, FrameKind, FrameType, Header};
 use airlane_dot11::{Buffer, Channel, Dbm, MacAddr, Rate};
 use airlane_lane::stamp::{FrameId, Point};
 use airlane_lane::{Instant, VmId};
@@ -100,7 +100,7 @@ impl Nic {
             let mine = Some(header.receiver) == vmac.address();
             return raw_if((wanted && mine) || sniffs(vmac, heard));
         }
-        let announces = header.is_beacon() || header.is_management(subtype::PROBE_RESPONSE);
+        let announces = header.is_beacon() || header.is(FrameKind::PROBE_RESPONSE);
         if announces && (own_bss || self.looks_for_foreign(vm, vmac, heard.channel)) {
             return Share::Own;
         }
@@ -216,12 +216,12 @@ fn key_kind(header: &Header, frame: &Buffer) -> Option<KeyKind> {
 /// frames the body is WEP's.
 fn is_robust(header: &Header) -> bool {
     [
-        subtype::DISASSOCIATION,
-        subtype::DEAUTHENTICATION,
-        subtype::ACTION,
+        FrameKind::DISASSOCIATION,
+        FrameKind::DEAUTHENTICATION,
+        FrameKind::ACTION,
     ]
     .into_iter()
-    .any(|kind| header.is_management(kind))
+    .any(|kind| header.is(kind))
 }
 
 fn raw(header: &Header) -> RxCipher {
@@ -262,13 +262,12 @@ fn note_beacon(vmac: &mut Vmac, header: &Header, heard: &Heard) {
 }
 
 fn note_data(vmac: &mut Vmac, header: &Header, at: Instant) {
-    const MORE_DATA: u16 = 0x2000;
     if !header.is_data() {
         return;
     }
     if header.receiver.is_group() {
         vmac.beacons
-            .group_frame(at, header.control & MORE_DATA != 0);
+            .group_frame(at, header.control.contains(FrameControl::MORE_DATA));
     } else {
         vmac.received_at = at;
     }

@@ -3,7 +3,9 @@
 //!
 //! Not here: which channel is next, whose scan is over, what is still known (the host driver).
 
-use airlane_dot11::{Buffer, MacAddr, Rate, frame::subtype};
+use airlane_dot11::elements::{Element, LONGEST_SSID, id};
+use airlane_dot11::frame::{FrameKind, THREE_ADDRESSES};
+use airlane_dot11::{Buffer, MacAddr, Rate};
 use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{Event, Participant, ReceiveFilter, Refusal, Reply, ScanEvent, ScanSlot, Tag};
 
@@ -13,11 +15,6 @@ use crate::vmac::Vmac;
 
 /// Longest time that one sweep lets neighbours join their networks undisturbed.
 const PATIENCE: Micros = Micros::from_millis(2_000);
-/// MAC header of a probe request.
-const HEADER: usize = 24;
-/// Element ID of the SSID (IEEE 802.11-2020 table 9-92), and its longest value.
-const SSID: u8 = 0;
-const SSID_LIMIT: usize = 32;
 /// Bounds of a stop. Shorter ones would run a whole scan in no time, longer ones keep the radio from others;
 /// the driver asks for 20 to 120 ms.
 const SHORTEST_STOP: Micros = Micros::from_millis(5);
@@ -194,21 +191,27 @@ fn probe_requests<'a>(
 
 /// The template with another SSID, which stands first (IEEE 802.11-2020 table 9-38).
 fn with_ssid(probe: &[u8], ssid: &[u8]) -> Option<Vec<u8>> {
-    let length = u8::try_from(ssid.len()).ok()?;
-    if ssid.len() > SSID_LIMIT {
+    if ssid.len() > LONGEST_SSID {
         return None;
     }
-    let (header, elements) = probe.split_at_checked(HEADER)?;
-    let rest = match elements {
-        [SSID, length, rest @ ..] => rest.get(usize::from(*length)..)?,
-        other => other,
+    let (header, elements) = probe.split_at_checked(THREE_ADDRESSES)?;
+    let rest = match elements.first() {
+        Some(&id::SSID) => Element::split_first(elements)?.1,
+        _ => elements,
     };
-    Some([header, &[SSID, length], ssid, rest].concat())
+    let mut named = header.to_vec();
+    let element = Element {
+        id: id::SSID,
+        body: ssid,
+    };
+    element.write(&mut named);
+    named.extend(rest);
+    Some(named)
 }
 
 /// `None` when the template is no probe request: a scan sends nothing else.
 fn under(mut probe: Vec<u8>, own: MacAddr) -> Option<Buffer> {
-    if probe.len() < HEADER || probe.first() != Some(&(subtype::PROBE_REQUEST << 4)) {
+    if probe.len() < THREE_ADDRESSES || probe.first() != Some(&FrameKind::PROBE_REQUEST.octet()) {
         return None;
     }
     probe.get_mut(10..16)?.copy_from_slice(&own.0);

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use airlane_dot11::frame::{Header, set_sequence_number, subtype};
+use airlane_dot11::frame::{FrameControl, FrameKind, Header, set_sequence_number};
 use airlane_dot11::{Buffer, Channel, MacAddr, OfdmRate, Rate, time_units};
 use airlane_lane::{Instant, Micros};
 use airlane_waist::hwsim::{FromHwsim, HwsimFrame, ToHwsim, TxInfo, TxRate};
@@ -18,7 +18,6 @@ use crate::frames::{self, Note, Way};
 
 /// 100 time units.
 const BEACON_INTERVAL: Micros = time_units(100);
-const POWER_MANAGEMENT: u16 = 0x1000;
 const WANTS_STATUS: u32 = 1;
 const NO_ACK: u32 = 2;
 
@@ -171,7 +170,7 @@ impl AccessPoint {
         let (all, own) = (MacAddr::BROADCAST, self.bssid);
         self.send(
             all,
-            frames::management(subtype::BEACON, all, own, own, &body),
+            frames::management(FrameKind::BEACON, all, own, own, &body),
         );
         for frame in std::mem::take(&mut self.group) {
             self.launch(frame);
@@ -201,17 +200,17 @@ impl AccessPoint {
         let Some(from) = header.transmitter else {
             return;
         };
-        if header.is_management(subtype::PROBE_REQUEST) {
+        if header.is(FrameKind::PROBE_REQUEST) {
             return self.answer_probe(now, from, &frame[header.length..]);
         }
         if header.receiver != self.bssid || self.is_duplicate(from, &header) {
             return;
         }
-        if header.is_management(subtype::AUTHENTICATION) {
+        if header.is(FrameKind::AUTHENTICATION) {
             self.authenticate(from);
-        } else if header.is_management(subtype::ASSOCIATION_REQUEST) {
+        } else if header.is(FrameKind::ASSOCIATION_REQUEST) {
             self.associate(from, &frame[header.length + 4..]);
-        } else if header.is_management(subtype::ACTION) && header.is_protected() {
+        } else if header.is(FrameKind::ACTION) && header.is_protected() {
             self.hear_action(from, &header, frame);
         } else if header.is_data() {
             self.hear_data(from, &header, frame);
@@ -239,7 +238,7 @@ impl AccessPoint {
         if wanted.is_empty() || wanted == self.ssid {
             let body = frames::announcement(now.0, &self.ssid, &[]);
             let own = self.bssid;
-            let answer = frames::management(subtype::PROBE_RESPONSE, from, own, own, &body);
+            let answer = frames::management(FrameKind::PROBE_RESPONSE, from, own, own, &body);
             self.send(from, answer);
         }
     }
@@ -272,7 +271,7 @@ impl AccessPoint {
             self.seen.strangers += 1;
             return;
         };
-        member.dozes = header.control & POWER_MANAGEMENT != 0;
+        member.dozes = header.control.contains(FrameControl::POWER_MANAGEMENT);
         if header.has_payload() {
             let Some((number, body)) = ccmp::open(&member.key, frame, header.length) else {
                 self.seen.bad_integrity += 1;
@@ -316,9 +315,9 @@ impl AccessPoint {
     }
 
     /// Encrypts a management frame for a station.
-    pub fn send_protected(&mut self, to: MacAddr, subtype: u8, body: &[u8]) {
+    pub fn send_protected(&mut self, to: MacAddr, kind: FrameKind, body: &[u8]) {
         let own = self.bssid;
-        let mut header = frames::management(subtype, to, own, own, &[]);
+        let mut header = frames::management(kind, to, own, own, &[]);
         header[1] |= frames::PROTECTED;
         let member = self.members.get_mut(&to).expect("a member");
         member.sent_number += 1;

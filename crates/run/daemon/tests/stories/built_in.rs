@@ -44,7 +44,7 @@ fn a_wrong_passphrase_ends_in_the_reason_of_a_handshake_that_failed() {
     let vm = cell.guest_with(wish);
     cell.associate(&[vm]);
     cell.advance(Micros::from_millis(6_000));
-    let farewell = cell.guests[vm].answer(airlane_dot11::frame::subtype::DEAUTHENTICATION);
+    let farewell = cell.guests[vm].answer(airlane_dot11::frame::FrameKind::DEAUTHENTICATION);
     assert_eq!(farewell, Some(&[15, 0][..]), "4-way handshake time-out");
     assert!(!cell.guests[vm].is_keyed());
     assert!(cell.joined(0).is_empty());

@@ -9,7 +9,7 @@ use airlane_ap::Config;
 use airlane_ap::gateway::Network;
 use airlane_daemon::radio::Radio;
 use airlane_daemon::{AccessPoints, BuiltIn, Tuning};
-use airlane_dot11::{Dbm, MacAddr, frame::subtype};
+use airlane_dot11::{Dbm, MacAddr, frame::FrameKind};
 use airlane_lane::{Instant, Micros};
 
 use crate::drive::Drive;
@@ -93,10 +93,10 @@ impl Cell {
         for &number in guests {
             self.guests[number].begin();
         }
-        self.ask(guests, subtype::AUTHENTICATION, Guest::ask_authentication);
+        self.ask(guests, FrameKind::AUTHENTICATION, Guest::ask_authentication);
         self.ask(
             guests,
-            subtype::ASSOCIATION_RESPONSE,
+            FrameKind::ASSOCIATION_RESPONSE,
             Guest::ask_association,
         );
         for &number in guests {
@@ -105,18 +105,18 @@ impl Cell {
     }
 
     /// Up to three times, 20 ms apart: less than any message of a handshake takes to be repeated.
-    fn ask(&mut self, guests: &[usize], subtype: u8, ask: impl Fn(&mut Guest)) {
+    fn ask(&mut self, guests: &[usize], kind: FrameKind, ask: impl Fn(&mut Guest)) {
         for _ in 0..3 {
             for &number in guests {
-                if self.guests[number].answer(subtype).is_none() {
+                if self.guests[number].answer(kind).is_none() {
                     ask(&mut self.guests[number]);
                 }
             }
             self.advance(Micros::from_millis(20));
         }
         for &number in guests {
-            let answered = self.guests[number].answer(subtype).is_some();
-            assert!(answered, "VM {number} gets no answer {subtype}");
+            let answered = self.guests[number].answer(kind).is_some();
+            assert!(answered, "VM {number} gets no answer {kind:?}");
         }
     }
 

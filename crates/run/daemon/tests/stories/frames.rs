@@ -1,6 +1,6 @@
 //! The frames of the stories, byte by byte (IEEE 802.11-2020 9.3), and what their payload says.
 
-use airlane_dot11::{MacAddr, frame::subtype};
+use airlane_dot11::{MacAddr, frame::FrameKind};
 
 /// LLC and SNAP with an EtherType for experiments.
 const LLC: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 0x88, 0xb5];
@@ -50,28 +50,34 @@ impl Note {
 pub const PROTECTED: u8 = 0x40;
 
 /// A management frame.
-pub fn management(subtype: u8, to: MacAddr, from: MacAddr, bssid: MacAddr, body: &[u8]) -> Vec<u8> {
-    let control = [subtype << 4, 0, 0, 0];
+pub fn management(
+    kind: FrameKind,
+    to: MacAddr,
+    from: MacAddr,
+    bssid: MacAddr,
+    body: &[u8],
+) -> Vec<u8> {
+    let control = [kind.octet(), 0, 0, 0];
     [&control[..], &to.0, &from.0, &bssid.0, &[0, 0], body].concat()
 }
 
 /// Open system, this step.
 pub fn authentication(to: MacAddr, from: MacAddr, bssid: MacAddr, step: u8) -> Vec<u8> {
     let body = [0, 0, step, 0, 0, 0];
-    management(subtype::AUTHENTICATION, to, from, bssid, &body)
+    management(FrameKind::AUTHENTICATION, to, from, bssid, &body)
 }
 
 /// Association request for this network.
 pub fn association_request(bssid: MacAddr, own: MacAddr, ssid: &str) -> Vec<u8> {
     let body = [&[0x01, 0, 10, 0][..], &network(ssid)].concat();
-    management(subtype::ASSOCIATION_REQUEST, bssid, own, bssid, &body)
+    management(FrameKind::ASSOCIATION_REQUEST, bssid, own, bssid, &body)
 }
 
 /// Association response: accepted under this association ID.
 pub fn association_response(to: MacAddr, bssid: MacAddr, id: u16) -> Vec<u8> {
     let id = (id | 0xc000).to_le_bytes();
     let body = [&[0x11, 0, 0, 0][..], &id, &rates()].concat();
-    management(subtype::ASSOCIATION_RESPONSE, to, bssid, bssid, &body)
+    management(FrameKind::ASSOCIATION_RESPONSE, to, bssid, bssid, &body)
 }
 
 /// The body of beacons and probe responses.

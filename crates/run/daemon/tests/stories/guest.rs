@@ -2,7 +2,7 @@
 //! Unlike [`crate::vm::Vm`] it has no preset keys and talks real protocols.
 
 use airlane_ap::testing::{Host, Supplicant};
-use airlane_dot11::frame::{Header, subtype};
+use airlane_dot11::frame::{FrameKind, Header};
 use airlane_dot11::{Channel, MacAddr};
 use airlane_iwl::testing::{FakeDriver, Station, TxOptions};
 use airlane_iwl::{Device, Identity, Model};
@@ -128,18 +128,18 @@ impl Guest {
         self.driver.transmit(frame, &options);
     }
 
-    /// The body of the answer of this subtype, if it has come.
-    pub fn answer(&self, subtype: u8) -> Option<&[u8]> {
+    /// The body of the answer of this kind, if it has come.
+    pub fn answer(&self, kind: FrameKind) -> Option<&[u8]> {
         let frames = self.management.iter();
         let mut parsed = frames.filter_map(|frame| Some((Header::parse(frame).ok()?, frame)));
-        let found = parsed.find(|(header, _)| header.is_management(subtype));
+        let found = parsed.find(|(header, _)| header.is(kind));
         found.map(|(header, frame)| &frame[header.length..])
     }
 
     /// Associated: says so to the card.
     pub fn finish(&mut self) {
         let body = self
-            .answer(subtype::ASSOCIATION_RESPONSE)
+            .answer(FrameKind::ASSOCIATION_RESPONSE)
             .expect("it has come");
         assert_eq!(body[2..4], [0, 0], "accepted");
         let id = u16::from_le_bytes([body[4], body[5]]) & 0x3fff;

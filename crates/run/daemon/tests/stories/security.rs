@@ -2,7 +2,7 @@
 //! key can make or read.
 
 use airlane_ap::Drop;
-use airlane_dot11::frame::subtype;
+use airlane_dot11::frame::FrameKind;
 use airlane_lane::Micros;
 
 use crate::cell::{Cell, gateway};
@@ -71,7 +71,7 @@ fn who_does_not_confirm_the_new_group_key_is_sent_away_and_told_why() {
     cell.join(&[vm]);
     cell.guests[vm].supplicant = None;
     cell.advance(INTERVAL + Micros::from_millis(6_000));
-    let farewell = cell.guests[vm].answer(subtype::DEAUTHENTICATION);
+    let farewell = cell.guests[vm].answer(FrameKind::DEAUTHENTICATION);
     assert_eq!(farewell, Some(&[16, 0][..]), "group key handshake time-out");
     assert!(cell.joined(0).is_empty());
 }
@@ -84,8 +84,8 @@ fn a_protected_farewell_and_action_reach_the_driver_in_clear() {
     story.join(&[(0, 0), (1, 1)]);
     let to = story.vms[0].address;
     let before = story.vms[0].management.len();
-    story.aps[0].send_protected(to, subtype::ACTION, ACTION);
-    story.aps[0].send_protected(to, subtype::DEAUTHENTICATION, &[7, 0]);
+    story.aps[0].send_protected(to, FrameKind::ACTION, ACTION);
+    story.aps[0].send_protected(to, FrameKind::DEAUTHENTICATION, &[7, 0]);
     story.advance(Micros::from_millis(20));
     let opened: Vec<&[u8]> = story.vms[0].management[before..]
         .iter()
@@ -102,17 +102,17 @@ fn one_made_with_another_key_is_marked_and_one_of_the_vm_is_readable_by_its_own_
     story.join(&[(0, 0), (1, 0)]);
     let (victim, other) = (story.vms[0].address, story.vms[1].key());
     story.aps[0].preset_for_member(victim, other);
-    story.aps[0].send_protected(victim, subtype::DEAUTHENTICATION, &[7, 0]);
+    story.aps[0].send_protected(victim, FrameKind::DEAUTHENTICATION, &[7, 0]);
     story.advance(Micros::from_millis(20));
     assert_eq!(story.vms[0].unopened, 1, "forged");
-    story.vms[1].send_protected(subtype::ACTION, ACTION);
+    story.vms[1].send_protected(FrameKind::ACTION, ACTION);
     story.advance(Micros::from_millis(20));
     assert_eq!(
         story.aps[0].seen.actions,
         [ACTION],
         "decrypted with the key of VM 1"
     );
-    story.vms[0].send_protected(subtype::ACTION, ACTION);
+    story.vms[0].send_protected(FrameKind::ACTION, ACTION);
     story.advance(Micros::from_millis(20));
     assert_eq!(
         story.aps[0].seen.actions.len(),

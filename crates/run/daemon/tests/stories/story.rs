@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use airlane_air::{AirConfig, PathLoss, Position, RadioConfig};
 use airlane_daemon::radio::Radio;
 use airlane_daemon::{AccessPoints, DataPath, Site, Tuning};
-use airlane_dot11::{Band, Channel, Dbm, MacAddr, frame::subtype};
+use airlane_dot11::{Band, Channel, Dbm, MacAddr, frame::FrameKind};
 use airlane_lane::{Instant, Micros};
 use airlane_nic::VmCounters;
 
@@ -163,12 +163,12 @@ impl Story {
             let bss = self.bss(number, ap);
             self.vms[number].begin_joining(&bss);
         }
-        self.ask_until_answered(pairs, subtype::AUTHENTICATION, Vm::ask_authentication);
-        self.ask_until_answered(pairs, subtype::ASSOCIATION_RESPONSE, Vm::ask_association);
+        self.ask_until_answered(pairs, FrameKind::AUTHENTICATION, Vm::ask_authentication);
+        self.ask_until_answered(pairs, FrameKind::ASSOCIATION_RESPONSE, Vm::ask_association);
         for &(number, ap) in pairs {
             let bss = self.bss(number, ap);
             let vm = &mut self.vms[number];
-            let body = vm.answer(subtype::ASSOCIATION_RESPONSE, bss.bssid);
+            let body = vm.answer(FrameKind::ASSOCIATION_RESPONSE, bss.bssid);
             let body = body.expect("it has come");
             let id = u16::from_le_bytes([body[4], body[5]]) & 0x3fff;
             vm.finish_joining(&bss, id);
@@ -179,13 +179,13 @@ impl Story {
     fn ask_until_answered(
         &mut self,
         pairs: &[(usize, usize)],
-        subtype: u8,
+        kind: FrameKind,
         ask: impl Fn(&mut Vm, &Bss),
     ) {
         for _ in 0..TRIES {
             for &(number, ap) in pairs {
                 let bss = self.bss(number, ap);
-                if self.vms[number].answer(subtype, bss.bssid).is_none() {
+                if self.vms[number].answer(kind, bss.bssid).is_none() {
                     self.asked += 1;
                     ask(&mut self.vms[number], &bss);
                 }
@@ -194,11 +194,8 @@ impl Story {
         }
         for &(number, ap) in pairs {
             let bssid = self.aps[ap].bssid;
-            let answered = self.vms[number].answer(subtype, bssid).is_some();
-            assert!(
-                answered,
-                "VM {number} gets no answer {subtype} of {bssid:?}"
-            );
+            let answered = self.vms[number].answer(kind, bssid).is_some();
+            assert!(answered, "VM {number} gets no answer {kind:?} of {bssid:?}");
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use airlane_dot11::frame::{Header, subtype};
+use airlane_dot11::frame::{FrameKind, Header};
 use airlane_dot11::{Channel, MacAddr};
 use airlane_iwl::testing::{FakeDriver, RxFrame, Station, TxOptions, TxResponse};
 use airlane_iwl::{Device, Identity, Model};
@@ -212,10 +212,10 @@ impl Vm {
     }
 
     /// Sends a management frame that the card encrypts.
-    pub fn send_protected(&mut self, subtype: u8, body: &[u8]) {
+    pub fn send_protected(&mut self, kind: FrameKind, body: &[u8]) {
         let bss = self.bss.as_ref().expect("associated");
         let (to, key) = (bss.bssid, bss.key);
-        let mut frame = frames::management(subtype, to, self.address, to, &[]);
+        let mut frame = frames::management(kind, to, self.address, to, &[]);
         frame[1] |= frames::PROTECTED;
         self.packet_number += 1;
         frame.extend(ccmp::ccmp_header(0, self.packet_number));
@@ -278,19 +278,18 @@ impl Vm {
         self.heard_number.clear();
     }
 
-    /// The answer of this subtype, if it has come.
-    pub fn answer(&self, subtype: u8, bssid: MacAddr) -> Option<&[u8]> {
+    /// The answer of this kind, if it has come.
+    pub fn answer(&self, kind: FrameKind, bssid: MacAddr) -> Option<&[u8]> {
         let frames = self.management.iter();
         let mut parsed = frames.filter_map(|frame| Some((Header::parse(frame).ok()?, frame)));
-        let found = parsed
-            .find(|(header, _)| header.is_management(subtype) && header.transmitter == Some(bssid));
+        let found = parsed.find(|(header, _)| header.is(kind) && header.transmitter == Some(bssid));
         found.map(|(header, frame)| &frame[header.length..])
     }
 
     fn hear(&mut self, now: Instant, frame: &RxFrame) {
         let header = Header::parse(&frame.bytes).expect("whole frames");
         let body = &frame.bytes[header.length..];
-        let announces = header.is_beacon() || header.is_management(subtype::PROBE_RESPONSE);
+        let announces = header.is_beacon() || header.is(FrameKind::PROBE_RESPONSE);
         let own = self.bss.as_ref().map(|bss| bss.bssid);
         assert!(frame.at <= now.0, "nothing comes before it was sent");
         // What a scan tells of other networks may be some seconds old.

@@ -2,6 +2,7 @@
 //! Written apart from the authenticator, so that one checks the other.
 
 use airlane_dot11::MacAddr;
+use airlane_dot11::elements::{Elements, id};
 
 use crate::crypto::{Nonce, Parties, Pmk, Ptk};
 use crate::eapol::{KeyFrame, genuine, info};
@@ -97,15 +98,14 @@ impl Supplicant {
     }
 
     /// The first group key among elements and encapsulations.
-    fn take_group_key(&mut self, mut data: &[u8]) -> Option<()> {
-        while let [id, length, rest @ ..] = data {
-            let (body, after) = rest.split_at_checked(usize::from(*length))?;
-            if let (0xdd, [0, 0x0f, 0xac, 1, key, _, bytes @ ..]) = (*id, body) {
-                self.group.push((key & 3, bytes.try_into().ok()?));
-                return Some(());
-            }
-            data = after;
-        }
-        None
+    fn take_group_key(&mut self, data: &[u8]) -> Option<()> {
+        let mut encapsulated = Elements::new(data).all(id::VENDOR);
+        let key = encapsulated.find_map(|body| match body {
+            [0, 0x0f, 0xac, 1, key, _, bytes @ ..] => Some((key & 3, bytes)),
+            _ => None,
+        });
+        let (number, bytes) = key?;
+        self.group.push((number, bytes.try_into().ok()?));
+        Some(())
     }
 }

@@ -4,7 +4,7 @@
 
 use airlane_ap::testing::{RSN, Supplicant};
 use airlane_ap::{AccessPoint, Config, Order, Outgoing, Sent};
-use airlane_dot11::frame::{Header, subtype};
+use airlane_dot11::frame::{FrameKind, Header};
 use airlane_dot11::{Band, Channel, MacAddr, ccmp::Ccmp};
 use airlane_lane::{Instant, Micros};
 
@@ -69,38 +69,37 @@ impl Bench {
         self.settle();
     }
 
-    pub fn management(&mut self, from: MacAddr, kind: u8, body: &[u8]) {
+    pub fn management(&mut self, from: MacAddr, kind: FrameKind, body: &[u8]) {
         self.sequence = (self.sequence + 1) & 0xfff;
         let sequence = (self.sequence << 4).to_le_bytes();
-        let control = [kind << 4, 0, 0, 0];
+        let control = [kind.octet(), 0, 0, 0];
         let frame = [&control[..], &BSSID.0, &from.0, &BSSID.0, &sequence, body].concat();
         self.hear(&frame);
     }
 
     /// Authenticates and associates; the status of the association.
     pub fn associate(&mut self, from: MacAddr, rsn: &[u8]) -> u16 {
-        self.management(from, subtype::AUTHENTICATION, &[0, 0, 1, 0, 0, 0]);
+        self.management(from, FrameKind::AUTHENTICATION, &[0, 0, 1, 0, 0, 0]);
         let fixed = [
             0x11, 0, 10, 0, 0, 4, b'c', b'e', b'l', b'l', 1, 2, 0x8c, 108,
         ];
         let body = [&fixed[..], rsn].concat();
-        self.management(from, subtype::ASSOCIATION_REQUEST, &body);
-        let answers = self.bodies(subtype::ASSOCIATION_RESPONSE, from);
+        self.management(from, FrameKind::ASSOCIATION_REQUEST, &body);
+        let answers = self.bodies(FrameKind::ASSOCIATION_RESPONSE, from);
         let answer = answers.last().expect("an answer");
         u16::from_le_bytes([answer[2], answer[3]])
     }
 
-    /// Bodies of the management frames of this subtype that were sent to a station.
-    pub fn bodies(&self, kind: u8, to: MacAddr) -> Vec<Vec<u8>> {
+    /// Bodies of the frames of this kind that were sent to a station.
+    pub fn bodies(&self, kind: FrameKind, to: MacAddr) -> Vec<Vec<u8>> {
         let frames = self.sent.iter().filter(|frame| frame.receiver == to);
-        let wanted =
-            frames.filter(|frame| Header::parse(&frame.frame).unwrap().is_management(kind));
+        let wanted = frames.filter(|frame| Header::parse(&frame.frame).unwrap().is(kind));
         wanted.map(|frame| frame.frame[24..].to_vec()).collect()
     }
 
     /// The first two bytes of the last farewell to a station.
     pub fn reason(&self, to: MacAddr) -> Option<u16> {
-        let bodies = self.bodies(subtype::DEAUTHENTICATION, to);
+        let bodies = self.bodies(FrameKind::DEAUTHENTICATION, to);
         bodies
             .last()
             .map(|body| u16::from_le_bytes([body[0], body[1]]))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airlane_dot11::frame::Header;
+use airlane_dot11::frame::{FrameKind, Header};
 use airlane_dot11::*;
 use airlane_lane::Micros;
 use airlane_waist::*;
@@ -41,7 +41,12 @@ fn visit(number: u16, participants: &[(usize, bool)]) -> ScanSlot {
 }
 
 fn request() -> Arc<ScanRequest> {
-    let mut probe = management(4, MacAddr::BROADCAST, MacAddr::ZERO, MacAddr::BROADCAST);
+    let mut probe = management(
+        FrameKind::PROBE_REQUEST,
+        MacAddr::BROADCAST,
+        MacAddr::ZERO,
+        MacAddr::BROADCAST,
+    );
     probe.truncate(24);
     probe.extend([0, 2, b'o', b'n', 1, 1, 0x8c]);
     Arc::new(ScanRequest {
@@ -406,7 +411,7 @@ fn one_that_joins_is_not_left_in_the_middle_of_it() {
         Command::AddStation(StationIndex(0), bssid(0), PeerHt::default()),
     );
     saturate(&mut world, &[1], 30);
-    let request = management(11, bssid(0), own(0), bssid(0));
+    let request = management(FrameKind::AUTHENTICATION, bssid(0), own(0), bssid(0));
     world.send(0, &request, |t| t.rate = TxRate::Fixed(Rate::OFDM_6));
     world.run(Micros::from_millis(20));
     assert_eq!(

@@ -3,7 +3,7 @@
 //! Unicast robust management frames go through CCMP like data. Group ones carry a code (BIP) in the clear that
 //! the driver checks; the NIC passes them as they are.
 
-use airlane_dot11::frame::{Header, subtype};
+use airlane_dot11::frame::{FrameKind, Header};
 use airlane_dot11::*;
 use airlane_lane::Micros;
 use airlane_waist::*;
@@ -21,16 +21,16 @@ fn joined() -> World {
     world
 }
 
-fn from_ap(subtype: u8, to: MacAddr) -> Vec<u8> {
-    management(subtype, to, bssid(0), bssid(0))
+fn from_ap(kind: FrameKind, to: MacAddr) -> Vec<u8> {
+    management(kind, to, bssid(0), bssid(0))
 }
 
 #[test]
 fn a_protected_management_frame_is_decrypted_for_its_vm() {
     for kind in [
-        subtype::DISASSOCIATION,
-        subtype::DEAUTHENTICATION,
-        subtype::ACTION,
+        FrameKind::DISASSOCIATION,
+        FrameKind::DEAUTHENTICATION,
+        FrameKind::ACTION,
     ] {
         let mut world = joined();
         let frame = protect(from_ap(kind, own(0)), 1, 0);
@@ -47,7 +47,7 @@ fn a_protected_management_frame_is_decrypted_for_its_vm() {
 #[test]
 fn a_forged_management_frame_is_marked_as_such() {
     let mut world = joined();
-    let frame = protect(from_ap(subtype::DEAUTHENTICATION, own(0)), 1, 0);
+    let frame = protect(from_ap(FrameKind::DEAUTHENTICATION, own(0)), 1, 0);
     world.ap_sends(0, encrypted(frame, [9; 16]));
     world.run(SPAN);
     assert_eq!(world.received(0)[0].cipher, RxCipher::CcmpBad);
@@ -56,7 +56,7 @@ fn a_forged_management_frame_is_marked_as_such() {
 #[test]
 fn an_unprotected_one_reaches_the_driver_which_judges_it() {
     let mut world = joined();
-    let frame = from_ap(subtype::DEAUTHENTICATION, own(0));
+    let frame = from_ap(FrameKind::DEAUTHENTICATION, own(0));
     world.ap_sends(0, Buffer::from_slice(&frame).unwrap());
     world.run(SPAN);
     assert_eq!(world.received(0)[0].cipher, RxCipher::Clear);
@@ -66,7 +66,7 @@ fn an_unprotected_one_reaches_the_driver_which_judges_it() {
 fn a_group_management_frame_comes_with_its_integrity_code() {
     let mut world = joined();
     world.set_key(0, 1, true, [5; 16]);
-    let mut frame = from_ap(subtype::DEAUTHENTICATION, MacAddr::BROADCAST);
+    let mut frame = from_ap(FrameKind::DEAUTHENTICATION, MacAddr::BROADCAST);
     let code = [76, 16, 4, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
     frame.extend(code);
     world.ap_sends(0, Buffer::from_slice(&frame).unwrap());
@@ -79,7 +79,7 @@ fn a_group_management_frame_comes_with_its_integrity_code() {
 #[test]
 fn authentication_by_a_shared_key_is_left_alone() {
     let mut world = joined();
-    let frame = protect(from_ap(subtype::AUTHENTICATION, own(0)), 1, 0);
+    let frame = protect(from_ap(FrameKind::AUTHENTICATION, own(0)), 1, 0);
     world.ap_sends(0, encrypted(frame, KEY));
     world.run(SPAN);
     assert_eq!(world.received(0)[0].cipher, RxCipher::Encrypted);
@@ -88,7 +88,7 @@ fn authentication_by_a_shared_key_is_left_alone() {
 #[test]
 fn the_nic_encrypts_a_management_frame_after_it_has_numbered_it() {
     let mut world = joined();
-    let frame = management(subtype::DEAUTHENTICATION, bssid(0), own(0), bssid(0));
+    let frame = management(FrameKind::DEAUTHENTICATION, bssid(0), own(0), bssid(0));
     let frame = protect(frame, 1, 0);
     let tag = world.send(0, &frame, |transmit| {
         transmit.station = StationIndex(15);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use airlane_air::{Air, AirConfig, AirEvent, Position, RadioConfig, RadioId, Transmission};
 use airlane_dma::{Frame, Memory};
-use airlane_dot11::frame::{Header, subtype};
+use airlane_dot11::frame::{FrameControl, FrameKind, Header};
 use airlane_dot11::*;
 use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::*;
@@ -297,7 +297,7 @@ impl World {
         if header.receiver == ap.bssid && header.is_data() {
             let from = header.transmitter.unwrap();
             ap.asleep.retain(|&station| station != from);
-            if header.control & 0x1000 != 0 {
+            if header.control.contains(FrameControl::POWER_MANAGEMENT) {
                 ap.asleep.push(from);
             }
         }
@@ -425,8 +425,8 @@ pub(super) fn ladder() -> RateTable {
     ])
 }
 
-pub(super) fn management(subtype: u8, to: MacAddr, from: MacAddr, bssid: MacAddr) -> Vec<u8> {
-    let head = [subtype << 4, 0, 0, 0];
+pub(super) fn management(kind: FrameKind, to: MacAddr, from: MacAddr, bssid: MacAddr) -> Vec<u8> {
+    let head = [kind.octet(), 0, 0, 0];
     [
         &head[..],
         &to.0,
@@ -440,7 +440,7 @@ pub(super) fn management(subtype: u8, to: MacAddr, from: MacAddr, bssid: MacAddr
 
 /// A beacon: interval 100 time units, DTIM period 1, no group frames.
 fn beacon(ap: usize) -> Vec<u8> {
-    let head = [subtype::BEACON << 4, 0, 0, 0];
+    let head = [FrameKind::BEACON.octet(), 0, 0, 0];
     let addresses = [MacAddr::BROADCAST.0, bssid(ap).0, bssid(ap).0].concat();
     let fixed = [0, 0, 0, 0, 0, 0, 0, 0, 100, 0, 1, 0];
     let elements = [0, 2, b'a', b'p', 5, 4, 0, 1, 0, 0];
