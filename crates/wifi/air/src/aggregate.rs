@@ -1,24 +1,27 @@
 //! A-MPDUs: which waiting frames share a PPDU, and how many bytes that makes
 //! (IEEE 802.11-2020 9.7, 10.12, 10.25.6).
 //!
-//! Formed at the last moment, when the queue has won the medium, as hardware does it: what an
-//! earlier BlockAck left out goes first, then what has come since, up to the window. So whoever
-//! queues frames never rebuilds anything; each frame has its own token and its own end.
+//! An A-MPDU is formed at the last moment, when the queue has won the medium, as hardware does it:
+//! what an earlier BlockAck left out goes first, then what has come since, up to the window. So a
+//! NIC that queues frames never rebuilds anything; each frame has its own token and its own end.
 //!
 //! Not here: BlockAckReq, A-MSDU (a frame like any other).
 
 use airlane_dot11::Rate;
+use airlane_dot11::airtime::{block_ack_nav, duration};
 use airlane_lane::Micros;
 
-use crate::queue::{Pending, Queue, Stream};
+use crate::block_ack::BaSession;
+use crate::pending::Pending;
+use crate::queue::Queue;
 use crate::transmission::{LARGEST, LONGEST, WINDOW};
-use airlane_dot11::airtime::{block_ack_nav, duration};
 
 /// Bytes before each MPDU of an A-MPDU (IEEE 802.11-2020 9.7.1).
 const DELIMITER: usize = 4;
-/// What a queue sends next.
+
+/// The PPDU that a queue sends next.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
+pub(crate) struct PpduPlan {
     pub rate: Rate,
     /// MPDUs: more than one is an A-MPDU.
     pub frames: u8,
@@ -31,46 +34,49 @@ pub(crate) struct Load {
 /// What a waiting frame does to an A-MPDU in the making.
 enum Meets {
     Joins,
-    /// Goes elsewhere: passed over.
+    /// It is for another receiver or session: passed over.
     Passed,
-    /// Follows the others, but not in this PPDU.
+    /// It follows the others, but not in this PPDU.
     Ends,
 }
 
 impl Queue {
-    /// Chooses and marks what goes on the air next: the head, and what may travel with it. `narrow`:
-    /// in 20 MHz, whatever the ladder says.
-    pub fn load(&mut self, narrow: bool) -> Option<Load> {
+    /// Chooses and marks what goes on the air next: the head, and what may share its PPDU.
+    /// `in_20_mhz`: the secondary channel is busy, whatever the rate table says.
+    pub fn plan(&mut self, in_20_mhz: bool) -> Option<PpduPlan> {
         let mut waiting = self.pending.iter_mut();
         let head = waiting.next()?;
-        head.aboard = true;
-        let mut load = Load {
-            rate: narrowed(head.next_rate(), narrow),
+        head.in_ppdu = true;
+        let mut plan = PpduPlan {
+            rate: at_width(head.next_rate(), in_20_mhz),
             frames: 1,
             octets: head.octets(),
             last_at: 0,
         };
-        let Some(first) = head.stream.filter(|_| matches!(load.rate, Rate::Ht { .. })) else {
-            return Some(load);
+        let Some(first) = head
+            .session
+            .filter(|_| matches!(plan.rate, Rate::Ht { .. }))
+        else {
+            return Some(plan);
         };
-        let limits = Limits::of(head, load.rate, first);
+        let limits = Limits::of(head, plan.rate, first);
         let mut last = 0;
         for pending in waiting {
-            match limits.meets(head, pending, &load, last) {
+            match limits.meets(head, pending, &plan, last) {
                 Meets::Passed => continue,
                 Meets::Ends => break,
                 Meets::Joins => {}
             }
-            last = pending.stream.map_or(last, |stream| stream.after(first));
-            pending.aboard = true;
-            load = limits.joined(&load, pending);
+            last = pending.session.map_or(last, |session| session.after(first));
+            pending.in_ppdu = true;
+            plan = limits.joined(&plan, pending);
         }
-        Some(load)
+        Some(plan)
     }
 }
 
 struct Limits {
-    first: Stream,
+    first: BaSession,
     window: u16,
     octets: usize,
     time: Micros,
@@ -80,7 +86,7 @@ struct Limits {
 }
 
 impl Limits {
-    fn of(head: &Pending, rate: Rate, first: Stream) -> Self {
+    fn of(head: &Pending, rate: Rate, first: BaSession) -> Self {
         let allowed = first.aggregation;
         Self {
             first,
@@ -92,7 +98,7 @@ impl Limits {
         }
     }
 
-    fn meets(&self, head: &Pending, pending: &Pending, load: &Load, last: u16) -> Meets {
+    fn meets(&self, head: &Pending, pending: &Pending, plan: &PpduPlan, last: u16) -> Meets {
         let (Some(transmitter), same) = (head.transmitter, pending.receiver == head.receiver)
         else {
             return Meets::Ends;
@@ -100,23 +106,23 @@ impl Limits {
         if !same || pending.transmitter != Some(transmitter) {
             return Meets::Passed;
         }
-        let Some(stream) = pending.stream else {
+        let Some(session) = pending.session else {
             return Meets::Ends;
         };
-        if stream.tid != self.first.tid {
+        if session.tid != self.first.tid {
             return Meets::Passed;
         }
-        let after = stream.after(self.first);
-        if after > last && after < self.window && self.rides_along(head, pending, load) {
+        let after = session.after(self.first);
+        if after > last && after < self.window && self.fits(head, pending, plan) {
             Meets::Joins
         } else {
             Meets::Ends
         }
     }
 
-    fn rides_along(&self, head: &Pending, pending: &Pending, load: &Load) -> bool {
+    fn fits(&self, head: &Pending, pending: &Pending, plan: &PpduPlan) -> bool {
         let (one, other) = (&head.transmission, &pending.transmission);
-        let octets = self.joined(load, pending).octets;
+        let octets = self.joined(plan, pending).octets;
         one.rates == other.rates
             && one.channel == other.channel
             && octets <= self.octets
@@ -124,23 +130,23 @@ impl Limits {
     }
 
     /// The same with one MPDU more: all but the last are padded to whole words.
-    fn joined(&self, load: &Load, pending: &Pending) -> Load {
-        let end = match load.frames {
-            1 => DELIMITER + load.octets,
-            _ => load.octets,
+    fn joined(&self, plan: &PpduPlan, pending: &Pending) -> PpduPlan {
+        let end = match plan.frames {
+            1 => DELIMITER + plan.octets,
+            _ => plan.octets,
         };
-        let at = end.max(load.last_at + self.spacing);
+        let at = end.max(plan.last_at + self.spacing);
         let last_at = at.next_multiple_of(DELIMITER);
-        Load {
-            frames: load.frames.saturating_add(1),
+        PpduPlan {
+            frames: plan.frames.saturating_add(1),
             octets: last_at + DELIMITER + pending.octets(),
             last_at,
-            ..*load
+            ..*plan
         }
     }
 }
 
-fn narrowed(rate: Rate, narrow: bool) -> Rate {
+fn at_width(rate: Rate, in_20_mhz: bool) -> Rate {
     match rate {
         Rate::Ht {
             mcs,
@@ -149,7 +155,7 @@ fn narrowed(rate: Rate, narrow: bool) -> Rate {
             greenfield,
         } => Rate::Ht {
             mcs,
-            ht40: ht40 && !narrow,
+            ht40: ht40 && !in_20_mhz,
             short_guard,
             greenfield,
         },
@@ -179,8 +185,8 @@ mod tests {
     use airlane_dot11::frame::Header;
     use airlane_dot11::{Band, Buffer, Channel};
 
-    /// The load of `frames` QoS frames of `length` bytes, FCS included, at 300 Mb/s.
-    fn load(frames: u16, length: usize, spacing_nanos: u32) -> Load {
+    /// The plan for `frames` QoS frames of `length` bytes, FCS included, at 300 Mb/s.
+    fn plan(frames: u16, length: usize, spacing_nanos: u32) -> PpduPlan {
         let channel = Channel::new(Band::Ghz5, 36).unwrap();
         let rate = Rate::Ht {
             mcs: 15,
@@ -205,20 +211,20 @@ mod tests {
                 .pending
                 .push_back(Pending::new(transmission, Some(header)));
         }
-        queue.load(false).unwrap()
+        queue.plan(false).unwrap()
     }
 
     #[test]
     fn all_mpdus_but_the_last_are_padded_to_whole_words() {
-        assert_eq!(load(1, 101, 0).octets, 101);
-        assert_eq!(load(2, 101, 0).octets, 108 + 105);
-        assert_eq!(load(3, 104, 0).octets, 3 * 108);
+        assert_eq!(plan(1, 101, 0).octets, 101);
+        assert_eq!(plan(2, 101, 0).octets, 108 + 105);
+        assert_eq!(plan(3, 104, 0).octets, 3 * 108);
     }
 
     #[test]
     fn short_mpdus_keep_their_distance() {
         // 4 us at 300 Mb/s are 150 bytes, 152 in whole words.
-        assert_eq!(load(3, 60, 4_000).octets, 2 * 152 + 64);
-        assert_eq!(load(3, 200, 4_000).octets, 2 * 204 + 204);
+        assert_eq!(plan(3, 60, 4_000).octets, 2 * 152 + 64);
+        assert_eq!(plan(3, 200, 4_000).octets, 2 * 204 + 204);
     }
 }

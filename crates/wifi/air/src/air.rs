@@ -1,91 +1,98 @@
-//! The medium's outside: radios come, move, tune, send; time passes; events come out.
+//! The medium's outside: radios come, move, tune, send; time passes; events come out. Wires the
+//! parts: channel access says who sends, exchanges say what, receivers say who hears it.
 
-use std::collections::{BTreeSet, VecDeque};
+use airlane_dot11::{AccessCategory, Channel, MacAddr, frame::Header};
+use airlane_lane::Instant;
 
-use airlane_dot11::{AccessCategory, BufferPool, Channel, MacAddr, frame::Header};
-use airlane_lane::{Instant, Micros};
-use rand::SeedableRng;
-use rand::rngs::SmallRng;
-
-use crate::counters::ChannelAirtime;
-use crate::medium::{Medium, Mpdu, Ppdus};
-use crate::queue::Pending;
-use crate::radio::{MediumId, Radio, Radios};
-use crate::schedule::{Due, Schedule};
+use crate::event_queue::Due;
+use crate::exchange::{Exchanges, Next};
+use crate::horizon::horizon;
+use crate::ids::{ChannelId, PpduId};
+use crate::infinite::deliver_at_once;
+use crate::medium::Medium;
+use crate::pending::Pending;
 use crate::{
-    AirConfig, AirCounters, AirEvent, AirMode, Outcome, Position, RadioConfig, RadioId, RealAir,
-    Tap, Transmission,
+    AirConfig, AirCounters, AirEvent, AirMode, Outcome, Position, RadioConfig, RadioId, Tap,
+    Transmission, contend,
 };
 
-/// Buffers for frames with the Retry bit: A-MPDUs of several stations may wait to be sent again.
-const RETRY_BUFFERS: usize = 384;
-
 /// A wireless medium with its radios. See the crate's documentation.
+///
+/// ```
+/// use airlane_air::{Air, AirConfig, AirEvent, Outcome, Position, RadioConfig, Transmission};
+/// use airlane_dot11::frame::{FrameControl, FrameKind, three_address_header};
+/// use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
+/// use airlane_lane::Instant;
+///
+/// let mut air = Air::new(AirConfig::default());
+/// let channel = Channel::new(Band::Ghz5, 36)?;
+/// let mut radio = |name: &str, address| {
+///     let (position, tx_power) = (Position::default(), Dbm(15.0));
+///     let name = name.to_owned();
+///     let id = air.add_radio(RadioConfig { name, position, tx_power });
+///     air.tune(Instant(0), id, Some(channel));
+///     air.set_addresses(id, &[address]);
+///     id
+/// };
+/// let (ap, station) = (MacAddr([2, 0, 0, 0, 1, 0]), MacAddr([2, 0, 0, 0, 0, 1]));
+/// radio("access point", ap);
+/// let sender = radio("station", station);
+///
+/// let control = FrameKind::NULL.with(FrameControl::TO_DS);
+/// let frame = three_address_header(control, [ap, station, ap], 0);
+/// let frame = Buffer::from_slice(&frame).ok_or("a buffer holds any header")?;
+/// air.transmit(Instant(0), sender, Transmission::new(7, frame, channel, Rate::OFDM_6));
+///
+/// // Nothing happens before the time that `step` names.
+/// let mut now = Instant(0);
+/// while let Some(next) = air.step(now) {
+///     now = next;
+/// }
+/// let events: Vec<AirEvent> = std::iter::from_fn(|| air.next_event()).collect();
+/// assert!(matches!(
+///     events[..],
+///     [
+///         AirEvent::Received { .. },
+///         AirEvent::Sent { token: 7, outcome: Outcome::Acknowledged, .. },
+///     ]
+/// ));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Air {
-    pub(crate) config: AirConfig,
-    pub(crate) real: RealAir,
-    pub(crate) radios: Radios,
-    pub(crate) media: Vec<Medium>,
-    pub(crate) ppdus: Ppdus,
-    pub(crate) schedule: Schedule,
-    pub(crate) events: VecDeque<AirEvent>,
-    pub(crate) counters: AirCounters,
-    pub(crate) rng: SmallRng,
-    pub(crate) retries: BufferPool,
-    /// Who acknowledges which address.
-    pub(crate) addresses: BTreeSet<(MacAddr, RadioId)>,
-    pub(crate) tap: Option<Box<dyn Tap + Send>>,
-    /// Never goes back.
-    pub(crate) now: Instant,
-    /// Lists of MPDUs, used again without allocation.
-    pub(crate) spare: Vec<Vec<Mpdu>>,
-    /// Frames that an exchange has left in their queue.
-    pub(crate) kept: Vec<Pending>,
-    /// Lists of radios that are walked while the medium changes under them.
-    pub(crate) scratch: Vec<RadioId>,
-    pub(crate) winners: Vec<RadioId>,
+    mode: AirMode,
+    medium: Medium,
+    exchanges: Exchanges,
+    tap: Option<Box<dyn Tap + Send>>,
+    /// Radios that send at the same moment, used again without allocation.
+    winners: Vec<RadioId>,
 }
 
 impl Air {
     /// An empty medium at time zero.
     pub fn new(config: AirConfig) -> Self {
         Self {
-            config,
-            real: match config.mode {
-                AirMode::Real(real) => real,
-                AirMode::Infinite => RealAir::default(),
-            },
-            radios: Radios::default(),
-            media: Vec::new(),
-            ppdus: Ppdus::default(),
-            schedule: Schedule::default(),
-            events: VecDeque::new(),
-            counters: AirCounters::default(),
-            rng: SmallRng::seed_from_u64(config.seed),
-            retries: BufferPool::new(RETRY_BUFFERS),
-            addresses: BTreeSet::new(),
+            mode: config.mode,
+            medium: Medium::new(&config),
+            exchanges: Exchanges::new(),
             tap: None,
-            now: Instant(0),
-            spare: Vec::new(),
-            kept: Vec::new(),
-            scratch: Vec::new(),
             winners: Vec::new(),
         }
     }
 
     /// A new radio: deaf, without address.
     pub fn add_radio(&mut self, config: RadioConfig) -> RadioId {
-        self.radios.add(config)
+        self.medium.space.radios.add(config)
     }
 
     /// Takes a radio away. What it had queued is reported as cancelled; a frame of it that is on
     /// the air still ends there.
     pub fn remove_radio(&mut self, id: RadioId) {
         self.cancel_where(id, |_| true, true);
-        self.leave_medium(id);
-        if let Some(radio) = self.radios.remove(id) {
+        contend::leave_channel(&mut self.medium, id);
+        let space = &mut self.medium.space;
+        if let Some(radio) = space.radios.remove(id) {
             for address in radio.addresses {
-                self.addresses.remove(&(address, id));
+                space.addresses.remove(address, id);
             }
         }
     }
@@ -93,70 +100,71 @@ impl Air {
     /// Puts a radio elsewhere. Holds for frames that begin from now on, and for what is received
     /// from now on.
     pub fn move_radio(&mut self, id: RadioId, position: Position) {
-        if let Some(radio) = self.radios.get_mut(id) {
+        if let Some(radio) = self.medium.space.radios.get_mut(id) {
             radio.position = position;
         }
     }
 
     /// The name that a radio was given.
     pub fn name(&self, id: RadioId) -> Option<&str> {
-        Some(&self.radios.get(id)?.name)
+        Some(&self.medium.space.radios.get(id)?.name)
     }
 
     /// What a radio hears, and where it sends, from now on; `None`: nothing. A frame that began
-    /// before is not heard, unless only the width changes. At 40 MHz a frame at a wide rate takes both
-    /// halves, and goes out at the narrow rate when the other half is busy.
+    /// before is not heard, unless only the width changes. At 40 MHz a frame at a 40 MHz rate takes
+    /// both channels, and goes out at the same rate in 20 MHz when the secondary one is busy.
     pub fn tune(&mut self, now: Instant, id: RadioId, channel: Option<Channel>) {
         self.run_until(now);
-        let second = channel.and_then(Channel::secondary);
-        let second = second.map(|secondary| self.medium_of(secondary));
-        let Some(radio) = self.radios.get_mut(id) else {
+        let secondary = channel.and_then(Channel::secondary);
+        let secondary = secondary.map(|secondary| self.medium.channel_of(secondary));
+        let Some(radio) = self.medium.space.radios.get_mut(id) else {
             return;
         };
-        radio.second = second;
-        let primary = |channel: Option<Channel>| channel.map(Channel::primary);
-        let before = radio.tuned.map(|(_, channel)| channel);
+        radio.secondary = secondary;
         if let (Some((_, current)), Some(channel)) = (&mut radio.tuned, channel)
             && current.primary() == channel.primary()
         {
             *current = channel;
             return;
         }
-        if primary(before) != primary(channel) {
-            self.leave_medium(id);
+        if radio.tuned.is_some() {
+            contend::leave_channel(&mut self.medium, id);
         }
         if let Some(channel) = channel {
-            self.join_medium(id, channel);
+            contend::join_channel(&mut self.medium, id, channel);
         }
     }
 
     /// The receiver addresses that a radio acknowledges and takes unicast frames for. Replaces
-    /// earlier ones; group addresses are ignored, everyone hears those.
+    /// earlier ones; group addresses are ignored, every radio hears those.
     pub fn set_addresses(&mut self, id: RadioId, addresses: &[MacAddr]) {
-        let Some(radio) = self.radios.get_mut(id) else {
+        let space = &mut self.medium.space;
+        let Some(radio) = space.radios.get_mut(id) else {
             return;
         };
         for old in radio.addresses.drain(..) {
-            self.addresses.remove(&(old, id));
+            space.addresses.remove(old, id);
         }
         let stations = addresses.iter().filter(|address| address.is_station());
         radio.addresses.extend(stations);
         for address in &radio.addresses {
-            self.addresses.insert((*address, id));
+            space.addresses.insert(*address, id);
         }
     }
 
-    /// Hears unicast frames to anyone. Control frames that the medium makes are for the tap alone.
+    /// Hears unicast frames to any station. Control frames that the medium makes are for the tap
+    /// alone.
     pub fn set_promiscuous(&mut self, id: RadioId, promiscuous: bool) {
-        let Some(radio) = self.radios.get_mut(id) else {
+        let space = &mut self.medium.space;
+        let Some(radio) = space.radios.get_mut(id) else {
             return;
         };
         radio.promiscuous = promiscuous;
-        let medium = radio.medium();
-        if let Some(medium) = medium.and_then(|id| self.media.get_mut(id.0)) {
-            medium.monitors.retain(|other| *other != id);
+        if let Some(channel) = radio.channel() {
+            let monitors = &mut space.channels[channel].monitors;
+            monitors.retain(|other| *other != id);
             if promiscuous {
-                medium.monitors.push(id);
+                monitors.push(id);
             }
         }
     }
@@ -164,28 +172,29 @@ impl Air {
     /// Puts a frame at the end of its queue. Its end comes as [`AirEvent::Sent`].
     pub fn transmit(&mut self, now: Instant, id: RadioId, transmission: Transmission) {
         self.run_until(now);
-        if self.radios.get(id).is_none() {
-            self.counters.removed_radio += 1;
+        let output = &mut self.medium.output;
+        if self.medium.space.radios.get(id).is_none() {
+            output.counters.removed_radio += 1;
             return;
         }
-        self.counters.offered += 1;
+        output.counters.offered += 1;
         let header = Header::parse(&transmission.frame);
         let pending = Pending::new(transmission, header.ok());
         if header.is_err() {
-            self.counters.malformed += 1;
-            self.report(id, &pending, Outcome::Cancelled, None);
+            output.counters.malformed += 1;
+            output.sent(self.medium.now, id, &pending, Outcome::Cancelled, None);
             return;
         }
-        match self.config.mode {
-            AirMode::Infinite => self.deliver_at_once(id, pending),
-            AirMode::Real(_) => self.enqueue(id, pending),
+        match self.mode {
+            AirMode::Infinite => deliver_at_once(&mut self.medium, id, pending),
+            AirMode::Real(_) => contend::enqueue(&mut self.medium, id, pending),
         }
     }
 
     /// How many frames wait in a queue, the one on the air included.
     pub fn queued(&self, id: RadioId, category: AccessCategory) -> usize {
-        let queue = |radio: &Radio| radio.queue(category).pending.len();
-        self.radios.get(id).map_or(0, queue)
+        let radio = self.medium.space.radios.get(id);
+        radio.map_or(0, |radio| radio.queues[category].pending.len())
     }
 
     /// Drops the queued transmissions whose token `matches`; each is reported as cancelled. The one
@@ -199,18 +208,21 @@ impl Air {
     /// no event can come out. `None`: none can, unless something more goes in. Called late, nothing is
     /// hurried or reordered.
     pub fn step(&mut self, now: Instant) -> Option<Instant> {
-        let due = self.schedule.next().is_some_and(|(time, _)| time <= now);
-        if due && let Some(expected) = self.horizon() {
+        let due = self.medium.planned.next();
+        if due.is_some_and(|(time, _)| time <= now)
+            && let Some(expected) = horizon(&self.medium)
+        {
             let lag = now.saturating_since(expected);
-            self.counters.lag_max = self.counters.lag_max.max(lag);
+            let counters = &mut self.medium.output.counters;
+            counters.lag_max = counters.lag_max.max(lag);
         }
         self.run_until(now);
-        self.horizon()
+        horizon(&self.medium)
     }
 
     /// The oldest event not yet taken.
     pub fn next_event(&mut self) -> Option<AirEvent> {
-        self.events.pop_front()
+        self.medium.output.events.pop_front()
     }
 
     /// From now on `tap` sees every frame on the air. An infinite medium shows none.
@@ -218,48 +230,95 @@ impl Air {
         self.tap = Some(tap);
     }
 
-    /// Nobody listens any more.
+    /// Takes the tap away: frames are shown to none any more.
     pub fn take_tap(&mut self) -> Option<Box<dyn Tap + Send>> {
         self.tap.take()
     }
 
     /// Totals so far.
     pub fn counters(&self) -> &AirCounters {
-        &self.counters
+        &self.medium.output.counters
     }
 
     fn run_until(&mut self, now: Instant) {
-        while let Some((time, due)) = self.schedule.next()
+        while let Some((time, due)) = self.medium.planned.next()
             && time <= now
         {
-            self.schedule.pop();
-            self.now = self.now.max(time);
+            self.medium.planned.pop();
+            self.medium.now = self.medium.now.max(time);
             self.happen(due);
         }
-        self.now = self.now.max(now);
+        self.medium.now = self.medium.now.max(now);
     }
 
     fn happen(&mut self, due: Due) {
         match due {
             Due::End(ppdu) => self.end(ppdu),
-            Due::Start(ppdu) => self.start_planned(ppdu),
-            Due::Timeout(radio, serial) => self.time_out(radio, serial),
-            Due::Access(medium, serial) => self.access(medium, serial),
+            Due::Start(ppdu) => {
+                let next = self.exchanges.start_planned(&mut self.medium, ppdu);
+                self.follow(next);
+            }
+            Due::Timeout(radio, serial) => {
+                let next = self.exchanges.time_out(&mut self.medium, radio, serial);
+                self.follow(next);
+            }
+            Due::Access(channel, serial) => self.access(channel, serial),
         }
     }
 
-    /// The medium of this primary channel; made when the first radio tunes to it.
-    pub(crate) fn medium_of(&mut self, channel: Channel) -> MediumId {
-        let primary = channel.primary();
-        let known = self.media.iter().position(|m| m.primary == primary);
-        MediumId(known.unwrap_or_else(|| {
-            self.media.push(Medium::new(primary));
-            self.counters.channels.push(ChannelAirtime {
-                channel: primary,
-                busy: Micros(0),
-            });
-            self.media.len() - 1
-        }))
+    fn follow(&mut self, next: Next) {
+        match next {
+            Next::Wait => {}
+            Next::Begin(ppdu) => self.begin(ppdu),
+            Next::Contend(radio) => contend::rejoin(&mut self.medium, radio),
+        }
+    }
+
+    /// Puts a frame on the air.
+    fn begin(&mut self, id: PpduId) {
+        let Some(mut ppdu) = self.medium.space.ppdus.remove(id) else {
+            return;
+        };
+        let channels = ppdu.channels();
+        self.medium.space.overlap(&mut ppdu);
+        contend::carrier_rises(&mut self.medium, &ppdu);
+        self.medium.put_on_air(ppdu);
+        for channel in channels {
+            contend::plan(&mut self.medium, channel);
+        }
+    }
+
+    /// A frame is over.
+    fn end(&mut self, id: PpduId) {
+        let Some(ppdu) = self.medium.take_off_air(id) else {
+            return;
+        };
+        if let Some(tap) = &mut self.tap {
+            crate::tap::show(tap.as_mut(), &ppdu);
+        }
+        let next = self.exchanges.over(&mut self.medium, &ppdu);
+        self.follow(next);
+        contend::carrier_falls(&mut self.medium, &ppdu);
+        self.exchanges.reuse(ppdu.content);
+    }
+
+    /// Back-off counters have reached zero: their radios send.
+    fn access(&mut self, channel: ChannelId, serial: u32) {
+        let mut winners = std::mem::take(&mut self.winners);
+        if contend::winners(&mut self.medium, channel, serial, &mut winners) {
+            for radio in winners.drain(..) {
+                self.send(radio);
+            }
+            contend::plan(&mut self.medium, channel);
+        }
+        self.winners = winners;
+    }
+
+    fn send(&mut self, radio: RadioId) {
+        if let Some(category) = contend::win(&mut self.medium, radio) {
+            let next = self.exchanges.begin(&mut self.medium, radio, category);
+            self.follow(next);
+        }
     }
 
     fn cancel_where(
@@ -269,69 +328,7 @@ impl Air {
         even_on_air: bool,
     ) {
         for category in AccessCategory::ALL {
-            self.cancel_in(id, category, &mut matches, even_on_air);
+            contend::cancel(&mut self.medium, id, category, &mut matches, even_on_air);
         }
-    }
-
-    fn cancel_in(
-        &mut self,
-        id: RadioId,
-        category: AccessCategory,
-        matches: &mut impl FnMut(u64) -> bool,
-        even_on_air: bool,
-    ) {
-        let waiting = self.queued(id, category);
-        for at in 0..waiting {
-            let Some(radio) = self.radios.get_mut(id) else {
-                return;
-            };
-            let queue = radio.queue_mut(category);
-            let Some(pending) = queue.pending.pop_front() else {
-                return;
-            };
-            let on_air = pending.aboard && !even_on_air;
-            if !on_air && matches(pending.transmission.token) {
-                if at == 0 {
-                    queue.forget_window();
-                }
-                self.report(id, &pending, Outcome::Cancelled, None);
-            } else {
-                queue.pending.push_back(pending);
-            }
-        }
-        self.head_changed(id, category);
-    }
-
-    /// Counts and tells how a transmission ended.
-    pub(crate) fn report(
-        &mut self,
-        radio: RadioId,
-        pending: &Pending,
-        outcome: Outcome,
-        ack_signal: Option<airlane_dot11::Dbm>,
-    ) {
-        let counter = match outcome {
-            Outcome::Acknowledged => &mut self.counters.acknowledged,
-            Outcome::NoAck => &mut self.counters.given_up,
-            Outcome::Unacknowledged => &mut self.counters.unacknowledged,
-            Outcome::Cancelled => &mut self.counters.cancelled,
-        };
-        *counter += 1;
-        let (first, last) = pending.used.unwrap_or_else(|| {
-            let rate = pending.next_rate();
-            (rate, rate)
-        });
-        self.events.push_back(AirEvent::Sent {
-            radio,
-            token: pending.transmission.token,
-            outcome,
-            attempts: pending.attempts,
-            rts_failures: pending.rts_failures,
-            rate: first,
-            last_rate: last,
-            airtime: pending.airtime,
-            ack_signal,
-            at: self.now,
-        });
     }
 }

@@ -34,7 +34,7 @@ const GHZ5: u16 = 0x0100;
 
 /// MCS field: which parts are known (bandwidth, index, guard interval, format), and the parts.
 const MCS_KNOWN: u8 = 0x01 | 0x02 | 0x04 | 0x08;
-const MCS_WIDE: u8 = 0x01;
+const MCS_40_MHZ: u8 = 0x01;
 const MCS_SHORT_GUARD: u8 = 0x04;
 const MCS_GREENFIELD: u8 = 0x08;
 
@@ -146,7 +146,7 @@ fn mcs(rate: Rate) -> Option<[u8; 3]> {
         return None;
     };
     let flag = |set: bool, bit: u8| if set { bit } else { 0 };
-    let flags = flag(ht40, MCS_WIDE)
+    let flags = flag(ht40, MCS_40_MHZ)
         | flag(short_guard, MCS_SHORT_GUARD)
         | flag(greenfield, MCS_GREENFIELD);
     Some([MCS_KNOWN, flags, mcs])

@@ -1,4 +1,4 @@
-//! What a medium is made of: propagation, noise, and whether there is any air at all.
+//! What a medium is made of: propagation, noise, whether there is any air at all, and its radios.
 
 use airlane_dot11::Dbm;
 
@@ -48,6 +48,34 @@ pub enum PathLoss {
         /// `n`: 2 in free space, 3 to 4 indoors.
         exponent: f32,
     },
+}
+
+/// A place, in metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub struct Position {
+    pub x: f32,
+    pub y: f32,
+    pub z: f32,
+}
+
+impl Position {
+    /// Metres to `other`.
+    pub fn distance(self, other: Self) -> f32 {
+        let (x, y, z) = (self.x - other.x, self.y - other.y, self.z - other.z);
+        (x * x + y * y + z * z).sqrt()
+    }
+}
+
+/// A new radio.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RadioConfig {
+    /// What people call it in logs and captures.
+    pub name: String,
+    /// Where it stands.
+    pub position: Position,
+    /// Transmit power at the antenna.
+    pub tx_power: Dbm,
 }
 
 impl Default for RealAir {

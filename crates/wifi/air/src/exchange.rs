@@ -1,344 +1,342 @@
 //! Frame exchanges: RTS, CTS, data, ACK, each a SIFS after the other, and what happens when one
 //! does not come (IEEE 802.11-2020 10.3.2.9, 10.3.2.11, 10.23.2.12).
+//!
+//! Each step says what follows: nothing before a planned event, a frame that begins now, or a radio
+//! that contends again. Not here: how a radio wins the medium ([`crate::contend`]), and what of an
+//! ended exchange is sent again ([`crate::settle`]).
 
-use airlane_dot11::{AccessCategory, Band};
-use airlane_lane::Micros;
+use airlane_dot11::airtime::{answer_timeout, response_rate};
+use airlane_dot11::{AccessCategory, BufferPool};
 
-use crate::medium::{Content, Mpdu, Past, Ppdu, PpduId};
-use crate::queue::Pending;
-use crate::radio::{Exchange, Phase, Radio};
-use crate::record::Record;
-use crate::schedule::Due;
-use crate::{Air, Outcome, Protection, RadioId};
-use airlane_dot11::airtime::{answer_timeout, response_rate, sifs, slot};
+use crate::block_ack::BaBitmap;
+use crate::event_queue::Due;
+use crate::frames::{self, NotHere};
+use crate::ids::PpduId;
+use crate::medium::Medium;
+use crate::pending::Pending;
+use crate::ppdu::{Content, Mpdu, Ppdu};
+use crate::radio::{Exchange, Phase};
+use crate::receive::Receivers;
+use crate::settle::Settlement;
+use crate::{Outcome, Protection, RadioId};
 
-impl Air {
-    pub(crate) fn begin_exchange(&mut self, id: RadioId, category: AccessCategory) {
-        let now = self.now;
-        let narrow = self.second_half_is_busy(id);
-        let Some(radio) = self.radios.get_mut(id) else {
-            return;
+/// Buffers for frames with the Retry bit: A-MPDUs of several stations may wait to be sent again.
+const RETRY_BUFFERS: usize = 384;
+
+/// What follows from a step of an exchange.
+#[must_use]
+pub(crate) enum Next {
+    /// Nothing now: the next step is planned, or there is none.
+    Wait,
+    /// This frame begins.
+    Begin(PpduId),
+    /// This radio contends again.
+    Contend(RadioId),
+}
+
+/// What exchanges need beside the medium: buffers and lists that are used again without allocation.
+pub(crate) struct Exchanges {
+    retries: BufferPool,
+    spare: Vec<Vec<Mpdu>>,
+    settlement: Settlement,
+}
+
+impl Exchanges {
+    pub fn new() -> Self {
+        Self {
+            retries: BufferPool::new(RETRY_BUFFERS),
+            spare: Vec::new(),
+            settlement: Settlement::default(),
+        }
+    }
+
+    /// A queue has won the medium: its exchange begins.
+    pub fn begin(&mut self, medium: &mut Medium, id: RadioId, category: AccessCategory) -> Next {
+        let now = medium.now;
+        let Some(radio) = medium.space.radios.get(id) else {
+            return Next::Wait;
         };
-        let Some(load) = radio.queue_mut(category).load(narrow) else {
-            return;
+        let in_20_mhz = medium.space.secondary_is_busy(radio, now);
+        let Some(radio) = medium.space.radios.get_mut(id) else {
+            return Next::Wait;
         };
-        let Some(head) = radio.queue(category).pending.front() else {
-            return;
+        let queue = &mut radio.queues[category];
+        let (Some(plan), Some(head)) = (queue.plan(in_20_mhz), queue.pending.front()) else {
+            return Next::Wait;
         };
         let phase = match head.transmission.protect {
             Protection::RtsCts if head.expects_ack() => Phase::Rts,
             Protection::CtsToSelf => Phase::CtsToSelf,
-            _ => Phase::Data,
+            Protection::None | Protection::RtsCts => Phase::Data,
         };
-        let exchange = Exchange {
+        let serial = radio.next_serial();
+        radio.exchange = Some(Exchange {
             category,
             phase,
             started: now,
             ended: now,
-            serial: radio.next_serial(),
-            load,
-        };
-        radio.exchange = Some(exchange);
+            serial,
+            plan,
+        });
         let ppdu = match phase {
-            Phase::Rts => self.rts(id, &exchange),
-            Phase::CtsToSelf => self.cts_to_self(id, &exchange),
-            _ => self.data(id, &exchange),
-        };
-        if let Some(ppdu) = ppdu {
-            let ppdu = self.ppdus.insert(ppdu);
-            self.start(ppdu);
-        }
-    }
-
-    /// Puts a frame on the air.
-    fn start(&mut self, id: PpduId) {
-        let Some(mut ppdu) = self.ppdus.remove(id) else {
-            return;
-        };
-        self.overlap(&mut ppdu);
-        self.carrier_rises(&ppdu);
-        let (medium, second, end) = (ppdu.medium, ppdu.second, ppdu.end);
-        let id = self.ppdus.insert(ppdu);
-        if let Some(medium) = self.media.get_mut(medium.0) {
-            if medium.active.is_empty() {
-                medium.busy_since = self.now;
+            Phase::Rts => frames::rts(radio, now).inspect(|_| medium.output.counters.rts += 1),
+            Phase::CtsToSelf => {
+                frames::cts_to_self(radio, now).inspect(|_| medium.output.counters.cts += 1)
             }
-            medium.active.push(id);
-        }
-        if let Some(second) = second.and_then(|second| self.media.get_mut(second.0)) {
-            second.halves.push(id);
-        }
-        self.schedule.at(end, Due::End(id));
-        self.plan_access(medium);
-        if let Some(second) = second {
-            self.plan_access(second);
+            _ => self.data(medium, id),
+        };
+        match ppdu {
+            Ok(ppdu) => Next::Begin(medium.space.ppdus.insert(ppdu)),
+            Err(NotHere) => self.fail(medium, id),
         }
     }
 
-    /// Plans a frame a SIFS from now.
-    fn after_sifs(&mut self, mut ppdu: Ppdu) {
-        let start = self.now + sifs(ppdu.channel.band());
-        let span = ppdu.end.checked_since(ppdu.start);
-        debug_assert!(span.is_some(), "a planned frame ends before it begins");
-        ppdu.end = start + span.unwrap_or_default();
-        ppdu.start = start;
-        let id = self.ppdus.insert(ppdu);
-        self.schedule.at(start, Due::Start(id));
+    /// The frames of a radio's exchange as a PPDU: one attempt more at each.
+    fn data(&mut self, medium: &mut Medium, id: RadioId) -> Result<Ppdu, NotHere> {
+        let radio = medium.space.radios.get_mut(id).ok_or(NotHere)?;
+        let Exchange { category, plan, .. } = radio.exchange.ok_or(NotHere)?;
+        let mut mpdus = self.spare.pop().unwrap_or_default();
+        let counters = &mut medium.output.counters;
+        let waiting = radio.queues[category].pending.iter_mut();
+        let in_ppdu = waiting.filter(|pending| pending.in_ppdu);
+        for pending in in_ppdu.take(plan.frames.into()) {
+            counters.retries += u64::from(pending.attempts > 0);
+            counters.frames += 1;
+            counters.bytes += pending.octets() as u64;
+            pending.attempt(plan.rate, &mut self.retries);
+            mpdus.push(Mpdu {
+                frame: pending.transmission.frame.clone(),
+                session: pending.session,
+            });
+        }
+        counters.aggregates += u64::from(mpdus.len() > 1);
+        frames::data(radio, medium.now, mpdus)
+    }
+
+    /// Keeps what a PPDU listed its MPDUs in.
+    pub fn reuse(&mut self, content: Content) {
+        if let Content::Data { mut mpdus, .. } = content {
+            mpdus.clear();
+            self.spare.push(mpdus);
+        }
     }
 
     /// A SIFS has passed: the frame begins, unless its sender has gone elsewhere meanwhile.
-    pub(crate) fn start_planned(&mut self, id: PpduId) {
-        let Some(ppdu) = self.ppdus.get(id) else {
-            return;
+    pub fn start_planned(&mut self, medium: &mut Medium, id: PpduId) -> Next {
+        let Some(ppdu) = medium.space.ppdus.get(id) else {
+            return Next::Wait;
         };
-        let (from, medium) = (ppdu.source.radio, ppdu.medium);
-        let answered = ppdu.content.answers();
-        let here = self
-            .radios
-            .get(from)
-            .is_some_and(|radio| radio.medium() == Some(medium));
-        if !here {
-            if let Some(ppdu) = self.ppdus.remove(id) {
-                self.called_off(&ppdu, answered);
-                self.reuse(ppdu.content);
-            }
-            return;
+        let answers = ppdu.content.answers();
+        let sender = medium.space.radios.get_mut(ppdu.source.radio);
+        let sender = sender.filter(|radio| radio.channel() == Some(ppdu.primary));
+        let Some(sender) = sender else {
+            return self.call_off(medium, id);
+        };
+        if answers.is_none()
+            && let Some(exchange) = &mut sender.exchange
+        {
+            exchange.phase = Phase::Data;
         }
-        if answered.is_none() {
-            self.enter(from, Phase::Data);
-        }
-        self.start(id);
+        Next::Begin(id)
     }
 
-    fn called_off(&mut self, ppdu: &Ppdu, answered: Option<RadioId>) {
+    fn call_off(&mut self, medium: &mut Medium, id: PpduId) -> Next {
+        let Some(ppdu) = medium.space.ppdus.remove(id) else {
+            return Next::Wait;
+        };
         let from = ppdu.source.radio;
-        let Some(peer) = answered else {
-            return self.fail(from);
+        let next = if let Some(peer) = ppdu.content.answers() {
+            responded(medium, from);
+            plan_timeout(medium, peer, &ppdu);
+            // It may contend elsewhere by now.
+            Next::Contend(from)
+        } else {
+            self.fail(medium, from)
         };
-        self.answered(from);
-        // It may contend elsewhere by now.
-        self.rejoin(from);
-        self.plan_timeout(peer, ppdu);
-    }
-
-    fn enter(&mut self, id: RadioId, phase: Phase) {
-        if let Some(radio) = self.radios.get_mut(id)
-            && let Some(exchange) = &mut radio.exchange
-        {
-            exchange.phase = phase;
-        }
-    }
-
-    /// A frame is over.
-    pub(crate) fn end(&mut self, id: PpduId) {
-        let Some(ppdu) = self.ppdus.remove(id) else {
-            return;
-        };
-        self.leave_air(id, &ppdu);
-        if let Some(tap) = &mut self.tap {
-            crate::tap::show(tap.as_mut(), &ppdu);
-        }
-        if let Some(radio) = self.radios.get_mut(ppdu.source.radio) {
-            radio.sent_until = self.now;
-        }
-        match &ppdu.content {
-            Content::Rts => self.rts_over(&ppdu),
-            Content::CtsToSelf => self.protected(&ppdu),
-            Content::Cts(peer) => self.cts_over(&ppdu, *peer),
-            Content::Ack(peer) => self.ack_over(&ppdu, *peer, None),
-            Content::BlockAck(peer, record) => self.ack_over(&ppdu, *peer, Some(*record)),
-            Content::Data { mpdus, acknowledge } => self.data_over(&ppdu, mpdus, *acknowledge),
-        }
-        self.sense_again(ppdu.source.radio, &ppdu);
-        self.carrier_falls(&ppdu);
-        for medium in ppdu.media() {
-            self.plan_access(medium);
-        }
         self.reuse(ppdu.content);
+        next
     }
 
-    fn leave_air(&mut self, id: PpduId, ppdu: &Ppdu) {
-        let now = self.now;
-        for here in ppdu.media() {
-            let Some(medium) = self.media.get_mut(here.0) else {
-                continue;
-            };
-            let half = here != ppdu.medium;
-            medium.active.retain(|other| *other != id);
-            medium.halves.retain(|other| *other != id);
-            medium.remember(Past::of(ppdu, half, now), now);
-            if !half
-                && medium.active.is_empty()
-                && let Some(airtime) = self.counters.channels.get_mut(here.0)
-            {
-                airtime.busy += now.saturating_since(medium.busy_since);
+    /// A frame is over, and its channels know.
+    pub fn over(&mut self, medium: &mut Medium, ppdu: &Ppdu) -> Next {
+        match &ppdu.content {
+            Content::Rts => rts_over(medium, ppdu),
+            Content::CtsToSelf => self.send_data(medium, ppdu.source.radio),
+            Content::Cts(peer) => self.cts_over(medium, ppdu, *peer),
+            Content::Ack(peer) => self.ack_over(medium, ppdu, *peer, None),
+            Content::BlockAck(peer, bitmap) => self.ack_over(medium, ppdu, *peer, Some(*bitmap)),
+            Content::Data { mpdus, acknowledge } => {
+                self.data_over(medium, ppdu, mpdus, *acknowledge)
             }
         }
     }
 
-    /// The sender could not hear while it sent: it listens again, and its own frame counts as busy.
-    fn sense_again(&mut self, id: RadioId, ppdu: &Ppdu) {
-        if let Some(radio) = self.radios.get_mut(id)
-            && radio.medium() == Some(ppdu.medium)
-        {
-            radio.stop_counting(self.now);
-            radio.sense.busy = true;
-        }
-    }
-
-    fn rts_over(&mut self, ppdu: &Ppdu) {
-        let cts = self.receive_rts(ppdu).and_then(|responder| {
-            let radio = self.radios.get(responder)?;
-            Some(self.answer(radio, ppdu, Content::Cts(ppdu.source.radio)))
-        });
-        self.await_answer(ppdu, Phase::AwaitCts, cts);
-    }
-
-    fn data_over(&mut self, ppdu: &Ppdu, mpdus: &[Mpdu], acknowledge: bool) {
-        let responder = self.receive_data(ppdu, mpdus);
+    fn data_over(
+        &mut self,
+        medium: &mut Medium,
+        ppdu: &Ppdu,
+        mpdus: &[Mpdu],
+        acknowledge: bool,
+    ) -> Next {
+        let responder = Receivers::of(medium).data(ppdu, mpdus);
         let sender = ppdu.source.radio;
         if !acknowledge {
             let ended = |_: &mut Pending| Some(Outcome::Unacknowledged);
-            self.succeed(sender, None, None, ended);
-            return;
+            let settled = self.settlement.succeed(medium, sender, (None, None), ended);
+            return contend_if(settled, sender);
         }
-        let ack = responder.and_then(|(responder, record)| {
-            let radio = self.radios.get(responder)?;
+        let answer = responder.and_then(|(responder, bitmap)| {
+            let radio = medium.space.radios.get(responder)?;
             let content = match mpdus {
                 [_] => Content::Ack(sender),
-                _ => Content::BlockAck(sender, record),
+                _ => Content::BlockAck(sender, bitmap),
             };
-            Some(self.answer(radio, ppdu, content))
+            Some(frames::answer(radio, medium.now, ppdu, content))
         });
-        self.await_answer(ppdu, Phase::AwaitAck, ack);
+        await_answer(medium, ppdu, Phase::AwaitAck, answer)
     }
 
-    /// The sender of `ppdu` waits for `answer`, which comes or does not.
-    fn await_answer(&mut self, ppdu: &Ppdu, phase: Phase, answer: Option<Ppdu>) {
-        let sender = ppdu.source.radio;
-        let now = self.now;
-        if let Some(radio) = self.radios.get_mut(sender)
-            && let Some(exchange) = &mut radio.exchange
-        {
-            exchange.phase = phase;
-            exchange.ended = now;
+    fn cts_over(&mut self, medium: &mut Medium, ppdu: &Ppdu, peer: RadioId) -> Next {
+        responded(medium, ppdu.source.radio);
+        if !waits(medium, peer, Phase::AwaitCts) {
+            return Next::Wait;
         }
-        match answer {
-            Some(answer) => self.plan_answer(answer),
-            None => self.plan_timeout(sender, ppdu),
+        match Receivers::of(medium).answer(peer, ppdu) {
+            Some(_) => self.send_data(medium, peer),
+            None => self.fail(medium, peer),
         }
-    }
-
-    fn plan_answer(&mut self, answer: Ppdu) {
-        match answer.content {
-            Content::Cts(_) => self.counters.cts += 1,
-            Content::BlockAck(..) => self.counters.block_acks += 1,
-            _ => self.counters.acks += 1,
-        }
-        if let Some(radio) = self.radios.get_mut(answer.source.radio) {
-            radio.stop_counting(self.now);
-            radio.responding = true;
-        }
-        self.after_sifs(answer);
-    }
-
-    /// No answer will begin: the radio that waits for one gives up when it should have begun. `ppdu`
-    /// is what it sent, or the answer that was called off: both tell the answer's rate.
-    fn plan_timeout(&mut self, id: RadioId, ppdu: &Ppdu) {
-        let band = ppdu.channel.band();
-        let Some(radio) = self.radios.get_mut(id) else {
-            return;
-        };
-        let slot = radio.slot(band);
-        let serial = radio.next_serial();
-        if let Some(exchange) = &mut radio.exchange {
-            exchange.serial = serial;
-            let wait = answer_timeout(band, slot, response_rate(ppdu.rate));
-            let due = Due::Timeout(id, serial);
-            self.schedule.at(exchange.ended + wait, due);
-        }
-    }
-
-    pub(crate) fn time_out(&mut self, id: RadioId, serial: u32) {
-        let now = self.now;
-        let Some(radio) = self.radios.get_mut(id) else {
-            return;
-        };
-        if radio
-            .exchange
-            .is_some_and(|exchange| exchange.serial == serial)
-        {
-            // IEEE 802.11-2020 10.23.2.4: its slots follow an AIFS after the time-out, nearly when
-            // those of the bystanders follow their EIFS.
-            radio.sense.idle_since = radio.sense.idle_since.max(now);
-            self.fail(id);
-        }
-    }
-
-    fn cts_over(&mut self, ppdu: &Ppdu, peer: RadioId) {
-        self.answered(ppdu.source.radio);
-        if !self.waits(peer, Phase::AwaitCts) {
-            return;
-        }
-        match self.receive_answer(peer, ppdu) {
-            Some(_) => self.reserved(peer),
-            None => self.fail(peer),
-        }
-    }
-
-    fn protected(&mut self, ppdu: &Ppdu) {
-        self.reserved(ppdu.source.radio);
     }
 
     /// The medium is reserved: the frame itself follows.
-    fn reserved(&mut self, id: RadioId) {
-        let exchange = self.radios.get(id).and_then(|radio| radio.exchange);
-        let Some(exchange) = exchange else {
-            return;
+    fn send_data(&mut self, medium: &mut Medium, id: RadioId) -> Next {
+        let sender = medium.space.radios.get(id);
+        if sender.is_none_or(|radio| radio.exchange.is_none()) {
+            return Next::Wait;
+        }
+        match self.data(medium, id) {
+            Ok(ppdu) => {
+                medium.after_sifs(ppdu);
+                Next::Wait
+            }
+            Err(NotHere) => self.fail(medium, id),
+        }
+    }
+
+    fn ack_over(
+        &mut self,
+        medium: &mut Medium,
+        ppdu: &Ppdu,
+        peer: RadioId,
+        bitmap: Option<BaBitmap>,
+    ) -> Next {
+        responded(medium, ppdu.source.radio);
+        if !waits(medium, peer, Phase::AwaitAck) {
+            return Next::Wait;
+        }
+        let Some(signal) = Receivers::of(medium).answer(peer, ppdu) else {
+            return self.fail(medium, peer);
         };
-        match self.data(id, &exchange) {
-            Some(ppdu) => self.after_sifs(ppdu),
-            None => self.fail(id),
-        }
+        let answer = (bitmap, Some(signal));
+        let settled = self
+            .settlement
+            .succeed(medium, peer, answer, |pending| pending.answered(bitmap));
+        contend_if(settled, peer)
     }
 
-    fn ack_over(&mut self, ppdu: &Ppdu, peer: RadioId, record: Option<Record>) {
-        self.answered(ppdu.source.radio);
-        if !self.waits(peer, Phase::AwaitAck) {
-            return;
+    /// No answer began in time.
+    pub fn time_out(&mut self, medium: &mut Medium, id: RadioId, serial: u32) -> Next {
+        let now = medium.now;
+        let Some(radio) = medium.space.radios.get_mut(id) else {
+            return Next::Wait;
+        };
+        let current = |exchange: Exchange| exchange.serial == serial;
+        if !radio.exchange.is_some_and(current) {
+            return Next::Wait;
         }
-        match self.receive_answer(peer, ppdu) {
-            None => self.fail(peer),
-            signal => self.succeed(peer, record, signal, |pending| pending.answered(record)),
-        }
+        // IEEE 802.11-2020 10.23.2.4: its slots follow an AIFS after the time-out, nearly when
+        // those of the bystanders follow their EIFS.
+        radio.sense.idle_since = radio.sense.idle_since.max(now);
+        self.fail(medium, id)
     }
 
-    fn waits(&self, id: RadioId, phase: Phase) -> bool {
-        let exchange = self.radios.get(id).and_then(|radio| radio.exchange);
-        exchange.is_some_and(|exchange| exchange.phase == phase)
-    }
-
-    fn answered(&mut self, responder: RadioId) {
-        if let Some(radio) = self.radios.get_mut(responder) {
-            radio.responding = false;
-        }
-    }
-}
-
-impl Radio {
-    fn slot(&self, band: Band) -> Micros {
-        let exchange = self.exchange;
-        let head = exchange.and_then(|e| self.queue(e.category).pending.front());
-        slot(band, head.is_none_or(|head| head.transmission.short_slot))
+    fn fail(&mut self, medium: &mut Medium, id: RadioId) -> Next {
+        contend_if(self.settlement.fail(medium, id), id)
     }
 }
 
-impl Content {
-    /// Whose frame this answers.
-    fn answers(&self) -> Option<RadioId> {
-        match self {
-            Self::Cts(peer) | Self::Ack(peer) | Self::BlockAck(peer, _) => Some(*peer),
-            _ => None,
-        }
+fn contend_if(settled: bool, id: RadioId) -> Next {
+    if settled {
+        Next::Contend(id)
+    } else {
+        Next::Wait
+    }
+}
+
+fn rts_over(medium: &mut Medium, ppdu: &Ppdu) -> Next {
+    let responder = Receivers::of(medium).rts(ppdu);
+    let radio = responder.and_then(|id| medium.space.radios.get(id));
+    let content = Content::Cts(ppdu.source.radio);
+    let cts = radio.map(|radio| frames::answer(radio, medium.now, ppdu, content));
+    await_answer(medium, ppdu, Phase::AwaitCts, cts)
+}
+
+/// The sender of `ppdu` waits for `answer`, which comes or does not.
+fn await_answer(medium: &mut Medium, ppdu: &Ppdu, phase: Phase, answer: Option<Ppdu>) -> Next {
+    let sender = ppdu.source.radio;
+    let now = medium.now;
+    if let Some(radio) = medium.space.radios.get_mut(sender)
+        && let Some(exchange) = &mut radio.exchange
+    {
+        exchange.phase = phase;
+        exchange.ended = now;
+    }
+    match answer {
+        Some(answer) => plan_answer(medium, answer),
+        None => plan_timeout(medium, sender, ppdu),
+    }
+    Next::Wait
+}
+
+fn plan_answer(medium: &mut Medium, answer: Ppdu) {
+    let counters = &mut medium.output.counters;
+    match answer.content {
+        Content::Cts(_) => counters.cts += 1,
+        Content::BlockAck(..) => counters.block_acks += 1,
+        _ => counters.acks += 1,
+    }
+    let now = medium.now;
+    if let Some(radio) = medium.space.radios.get_mut(answer.source.radio) {
+        radio.stop_counting(now);
+        radio.responding = true;
+    }
+    medium.after_sifs(answer);
+}
+
+/// No answer will begin: the radio that waits for one gives up when it should have begun. `ppdu`
+/// is what it sent, or the answer that was called off: both tell the answer's rate.
+fn plan_timeout(medium: &mut Medium, id: RadioId, ppdu: &Ppdu) {
+    let band = ppdu.channel.band();
+    let Some(radio) = medium.space.radios.get_mut(id) else {
+        return;
+    };
+    let slot = radio.slot(band);
+    let serial = radio.next_serial();
+    if let Some(exchange) = &mut radio.exchange {
+        exchange.serial = serial;
+        let wait = answer_timeout(band, slot, response_rate(ppdu.rate));
+        let due = Due::Timeout(id, serial);
+        medium.planned.at(exchange.ended + wait, due);
+    }
+}
+
+fn waits(medium: &Medium, id: RadioId, phase: Phase) -> bool {
+    let radio = medium.space.radios.get(id);
+    let exchange = radio.and_then(|radio| radio.exchange);
+    exchange.is_some_and(|exchange| exchange.phase == phase)
+}
+
+fn responded(medium: &mut Medium, responder: RadioId) {
+    if let Some(radio) = medium.space.radios.get_mut(responder) {
+        radio.responding = false;
     }
 }

@@ -2,88 +2,79 @@
 //!
 //! Most of what is planned leads only to something else that is planned: a back-off counter reaches
 //! zero and a frame begins; a SIFS is over and an ACK begins. Nobody outside can tell whether that
-//! was worked out at its time or later, so nobody need come back for it. Ends of frames and
+//! was worked out at its time or later, so no caller need come back for it. Ends of frames and
 //! time-outs do come out: what is heard, what has been sent.
 
 use airlane_dot11::Channel;
+use airlane_dot11::airtime::{ACK_BYTES, duration, protection_rate, response_rate};
 use airlane_lane::{Instant, Micros};
 
-use crate::medium::PpduId;
-use crate::queue::{Pending, Queue};
-use crate::radio::{MediumId, Radio};
-use crate::schedule::Due;
-use crate::{Air, Protection};
-use airlane_dot11::airtime::{ACK_BYTES, duration, protection_rate, response_rate};
+use crate::Protection;
+use crate::event_queue::Due;
+use crate::ids::{ChannelId, PpduId};
+use crate::medium::{Medium, Space};
+use crate::pending::Pending;
+use crate::radio::Radio;
 
-impl Air {
-    /// The earliest time at which an event can come out while nothing more goes in.
-    pub(crate) fn horizon(&self) -> Option<Instant> {
-        let planned = self.schedule.iter();
-        planned
-            .filter_map(|(time, due)| self.comes_out(time, due))
-            .min()
-    }
+/// The earliest time at which an event can come out while nothing more goes in.
+pub(crate) fn horizon(medium: &Medium) -> Option<Instant> {
+    let planned = medium.planned.iter();
+    planned
+        .filter_map(|(time, due)| comes_out(&medium.space, time, due))
+        .min()
+}
 
-    fn comes_out(&self, time: Instant, due: Due) -> Option<Instant> {
-        match due {
-            Due::End(_) | Due::Timeout(..) => Some(time),
-            Due::Start(ppdu) => Some(self.end_of_planned(ppdu).unwrap_or(time)),
-            Due::Access(medium, serial) => self.first_end(medium, serial),
-        }
-    }
-
-    /// `None`: it is called off, which may be told.
-    fn end_of_planned(&self, id: PpduId) -> Option<Instant> {
-        let ppdu = self.ppdus.get(id)?;
-        let sender = self.radios.get(ppdu.source.radio)?;
-        (sender.medium() == Some(ppdu.medium)).then_some(ppdu.end)
-    }
-
-    /// The earliest end of a frame that one of the contenders begins. Those with a post-back-off
-    /// alone begin none.
-    fn first_end(&self, id: MediumId, serial: u32) -> Option<Instant> {
-        let medium = self.media.get(id.0)?;
-        if medium.access_serial != serial {
-            return None;
-        }
-        let contenders = medium.contenders.iter();
-        let radios = contenders.filter_map(|id| self.radios.get(*id));
-        radios.filter_map(Radio::first_end).min()
+fn comes_out(space: &Space, time: Instant, due: Due) -> Option<Instant> {
+    match due {
+        Due::End(_) | Due::Timeout(..) => Some(time),
+        Due::Start(ppdu) => Some(end_of_planned(space, ppdu).unwrap_or(time)),
+        Due::Access(channel, serial) => first_end_on(space, channel, serial),
     }
 }
 
-impl Radio {
-    fn first_end(&self) -> Option<Instant> {
-        let (_, channel) = self.tuned?;
-        let heads = self
-            .queues
-            .iter()
-            .filter_map(|queue| queue.shortest(channel));
-        Some(self.sense.access_at? + heads.min()?)
-    }
+/// `None`: it is called off, which may be told.
+fn end_of_planned(space: &Space, id: PpduId) -> Option<Instant> {
+    let ppdu = space.ppdus.get(id)?;
+    let sender = space.radios.get(ppdu.source.radio)?;
+    (sender.channel() == Some(ppdu.primary)).then_some(ppdu.end)
 }
 
-impl Queue {
-    /// How long the next PPDU of this queue lasts at least.
-    fn shortest(&self, channel: Channel) -> Option<Micros> {
-        self.ready(channel).map(Pending::shortest)
+/// The earliest end of a frame that one of the contenders begins. Those with a post-back-off alone
+/// begin none.
+fn first_end_on(space: &Space, id: ChannelId, serial: u32) -> Option<Instant> {
+    let channel = &space.channels[id];
+    if channel.access_serial != serial {
+        return None;
     }
+    let contenders = channel.contenders.iter();
+    let radios = contenders.filter_map(|id| space.radios.get(*id));
+    radios.filter_map(first_end).min()
 }
 
-impl Pending {
-    /// How long the first PPDU of its exchange lasts at least: at 20 MHz, or in an A-MPDU, longer.
-    fn shortest(&self) -> Micros {
-        let rate = self.next_rate();
-        let transmission = &self.transmission;
-        let band = transmission.channel.band();
-        let alone = duration(band, rate, self.octets());
-        match transmission.protect {
-            Protection::None => alone,
-            Protection::RtsCts => alone.min(duration(band, response_rate(rate), ACK_BYTES)),
-            Protection::CtsToSelf => {
-                let control = protection_rate(band, rate, transmission.short_preamble);
-                alone.min(duration(band, control, ACK_BYTES))
-            }
+fn first_end(radio: &Radio) -> Option<Instant> {
+    let (_, channel) = radio.tuned?;
+    let shortest = shortest_head(radio, channel)?;
+    Some(radio.sense.access_at? + shortest)
+}
+
+fn shortest_head(radio: &Radio, channel: Channel) -> Option<Micros> {
+    let heads = radio.queues.values();
+    let heads = heads.filter_map(|queue| queue.ready(channel));
+    heads.map(shortest).min()
+}
+
+/// How long the first PPDU of a frame's exchange lasts at least: at 20 MHz, or in an A-MPDU, longer.
+fn shortest(pending: &Pending) -> Micros {
+    let rate = pending.next_rate();
+    let transmission = &pending.transmission;
+    let band = transmission.channel.band();
+    let alone = duration(band, rate, pending.octets());
+    match transmission.protect {
+        Protection::None => alone,
+        Protection::RtsCts => alone.min(duration(band, response_rate(rate), ACK_BYTES)),
+        Protection::CtsToSelf => {
+            let control = protection_rate(band, rate, transmission.short_preamble);
+            alone.min(duration(band, control, ACK_BYTES))
         }
     }
 }

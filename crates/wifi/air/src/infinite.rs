@@ -1,121 +1,96 @@
 //! A medium without air: every frame arrives, and is acknowledged, in the moment in which it is
 //! sent. For benchmarks of everything else.
 
-use airlane_dot11::{Dbm, MacAddr};
+use airlane_dot11::Dbm;
+use airlane_lane::Instant;
 
-use crate::medium::Source;
-use crate::queue::Pending;
+use crate::medium::{Medium, Space};
+use crate::pending::Pending;
 use crate::radio::Radio;
-use crate::{Air, AirEvent, Outcome, RadioId};
+use crate::{AirEvent, Outcome, RadioId};
 
-impl Air {
-    pub(crate) fn deliver_at_once(&mut self, from: RadioId, mut pending: Pending) {
-        let rate = pending.next_rate();
-        pending.attempts = 1;
-        pending.used = Some((rate, rate));
-        self.counters.frames += 1;
-        self.counters.bytes +=
-            (pending.transmission.frame.len() + airlane_dot11::frame::FCS) as u64;
-        let reached = if pending.receiver.is_group() {
-            self.hand_to_all(from, &pending)
-        } else {
-            self.hand_to(from, &pending)
-        };
-        let outcome = match (pending.expects_ack(), reached) {
-            (false, _) => Outcome::Unacknowledged,
-            (true, Some(_)) => Outcome::Acknowledged,
-            (true, None) => Outcome::NoAck,
-        };
-        self.report(
-            from,
-            &pending,
-            outcome,
-            reached.filter(|_| pending.expects_ack()),
-        );
-    }
-
-    fn hand_to_all(&mut self, from: RadioId, pending: &Pending) -> Option<Dbm> {
-        let medium = self.medium_of(pending.transmission.channel);
-        for at in 0.. {
-            let tuned = self.media.get(medium.0).map(|medium| &medium.tuned);
-            let Some(id) = tuned.and_then(|tuned| tuned.get(at)).copied() else {
-                break;
-            };
-            if id != from {
-                self.hand(from, id, pending);
-            }
-        }
+/// Sends a frame, and tells how it ended.
+pub(crate) fn deliver_at_once(medium: &mut Medium, from: RadioId, mut pending: Pending) {
+    pending.note_attempt(pending.next_rate());
+    medium.output.counters.frames += 1;
+    medium.output.counters.bytes += pending.octets() as u64;
+    let reached = if pending.receiver.is_group() {
+        to_group(medium, from, &pending);
         None
-    }
+    } else {
+        to_station(medium, from, &pending)
+    };
+    let outcome = match (pending.expects_ack(), reached) {
+        (false, _) => Outcome::Unacknowledged,
+        (true, Some(_)) => Outcome::Acknowledged,
+        (true, None) => Outcome::NoAck,
+    };
+    let signal = reached.filter(|_| pending.expects_ack());
+    let now = medium.now;
+    medium.output.sent(now, from, &pending, outcome, signal);
+}
 
-    fn hand_to(&mut self, from: RadioId, pending: &Pending) -> Option<Dbm> {
-        let mut signal = None;
-        let mut next = self.next_on_channel(pending, pending.receiver, RadioId::LOWEST);
-        if next.is_none() {
-            self.counters.no_receiver += 1;
-        }
-        while let Some(id) = next {
-            if id != from {
-                signal = signal.or(self.hand(from, id, pending));
-            }
-            next = self.next_on_channel(pending, pending.receiver, id);
-        }
-        self.hand_to_monitors(from, pending);
-        signal
-    }
-
-    fn next_on_channel(
-        &self,
-        pending: &Pending,
-        address: MacAddr,
-        after: RadioId,
-    ) -> Option<RadioId> {
-        let primary = pending.transmission.channel.primary();
-        self.addressed(address, after).find(|id| {
-            let tuned = self.radios.get(*id).and_then(|radio| radio.tuned);
-            tuned.is_some_and(|(_, channel)| channel.primary() == primary)
-        })
-    }
-
-    fn hand_to_monitors(&mut self, from: RadioId, pending: &Pending) {
-        let medium = self.medium_of(pending.transmission.channel);
-        for at in 0.. {
-            let monitors = self.media.get(medium.0).map(|medium| &medium.monitors);
-            let Some(id) = monitors.and_then(|list| list.get(at)).copied() else {
-                return;
-            };
-            if id != from && !self.addresses.contains(&(pending.receiver, id)) {
-                self.hand(from, id, pending);
-            }
-        }
-    }
-
-    fn hand(&mut self, from: RadioId, to: RadioId, pending: &Pending) -> Option<Dbm> {
-        let source = self.radios.get(from).map(Radio::source)?;
-        let channel = pending.transmission.channel;
-        let signal = Dbm(self.signal(self.radios.get(to)?, &source, channel));
-        self.counters.received += 1;
-        self.events.push_back(AirEvent::Received {
-            radio: to,
-            frame: pending.transmission.frame.clone(),
-            channel,
-            rate: pending.transmission.rate(0),
-            signal,
-            at: self.now,
-            from,
-            aggregated: false,
-        });
-        Some(signal)
+fn to_group(medium: &mut Medium, from: RadioId, pending: &Pending) {
+    let channel = medium.channel_of(pending.transmission.channel);
+    let Medium {
+        space, output, now, ..
+    } = medium;
+    let Some(sender) = space.radios.get(from) else {
+        return;
+    };
+    for radio in space.others_on(channel, from) {
+        let signal = signal(space, sender, radio, pending);
+        output.received(arrival(*now, sender, radio, pending, signal));
     }
 }
 
-impl Radio {
-    /// This radio as a transmitter.
-    pub(crate) fn source(&self) -> Source {
-        Source {
-            radio: self.id,
-            position: self.position,
-            power: self.tx_power,
-        }
+/// Signal at the first receiver, if there is one.
+fn to_station(medium: &mut Medium, from: RadioId, pending: &Pending) -> Option<Dbm> {
+    let channel = medium.channel_of(pending.transmission.channel);
+    let Medium {
+        space, output, now, ..
+    } = medium;
+    let sender = space.radios.get(from)?;
+    let owners = space.owners(pending.receiver);
+    let mut owners = owners
+        .filter(|radio| radio.channel() == Some(channel))
+        .peekable();
+    if owners.peek().is_none() {
+        output.counters.no_receiver += 1;
+    }
+    let mut reached = None;
+    for radio in owners.filter(|radio| radio.id != from) {
+        let signal = signal(space, sender, radio, pending);
+        output.received(arrival(*now, sender, radio, pending, signal));
+        reached = reached.or(Some(signal));
+    }
+    for radio in space.monitors(channel, pending.receiver, from) {
+        let signal = signal(space, sender, radio, pending);
+        output.received(arrival(*now, sender, radio, pending, signal));
+    }
+    reached
+}
+
+fn signal(space: &Space, sender: &Radio, receiver: &Radio, pending: &Pending) -> Dbm {
+    let (source, channel) = (sender.source(), pending.transmission.channel);
+    Dbm(space.signals.strength(receiver, &source, channel))
+}
+
+fn arrival(
+    at: Instant,
+    sender: &Radio,
+    receiver: &Radio,
+    pending: &Pending,
+    signal: Dbm,
+) -> AirEvent {
+    AirEvent::Received {
+        radio: receiver.id,
+        frame: pending.transmission.frame.clone(),
+        channel: pending.transmission.channel,
+        rate: pending.transmission.rate(0),
+        signal,
+        at,
+        from: sender.id,
+        aggregated: false,
     }
 }

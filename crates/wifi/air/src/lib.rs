@@ -16,33 +16,39 @@
 //! RTS, interference between channels that do not share 20 MHz, fading, propagation delay. Counters
 //! run down as EDCA's do; those of DCF proper (10.3.4.3) skip the slot after a busy medium.
 
+mod addresses;
 mod aggregate;
 mod air;
+mod block_ack;
 pub mod capture;
+mod channel;
 mod config;
 mod contend;
 mod counters;
 pub mod error_model;
+mod event_queue;
 mod exchange;
 mod frames;
 mod horizon;
+mod ids;
 mod infinite;
 mod medium;
+mod output;
+mod pending;
+mod ppdu;
 mod propagation;
 mod queue;
 mod radio;
 mod receive;
-mod record;
-mod schedule;
 mod settle;
+mod signal;
 mod tap;
 mod transmission;
-mod wide;
 
 pub use air::Air;
-pub use config::{AirConfig, AirMode, PathLoss, RealAir};
+pub use config::{AirConfig, AirMode, PathLoss, Position, RadioConfig, RealAir};
 pub use counters::{AirCounters, ChannelAirtime};
+pub use ids::RadioId;
 pub use propagation::noise_floor_dbm;
-pub use radio::{Position, RadioConfig, RadioId};
 pub use tap::{Captured, Subframe, Tap};
 pub use transmission::{Aggregation, AirEvent, Outcome, Protection, Transmission};

@@ -1,238 +1,249 @@
-//! One primary channel: who is tuned to it, who contends for it, what is on it.
+//! The state that all parts of the medium look at: radios, channels, frames on the air, what is
+//! planned, what has come out, the clock and the dice. What each radio hears of it is here; what
+//! follows from that is decided in the parts ([`crate::contend`], [`crate::exchange`],
+//! [`crate::receive`]).
 
-use std::collections::VecDeque;
-
-use airlane_dot11::{Buffer, Channel, Dbm, MacAddr, Rate, frame};
+use airlane_dot11::airtime::{eifs_extra, sifs};
+use airlane_dot11::{Channel, MacAddr};
 use airlane_lane::{Instant, Micros};
-use arrayvec::ArrayVec;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
 
-use crate::queue::Stream;
-use crate::radio::MediumId;
-use crate::record::Record;
-use crate::{Position, RadioId};
+use crate::addresses::Addresses;
+use crate::channel::{Channels, Past};
+use crate::counters::ChannelAirtime;
+use crate::event_queue::{Due, EventQueue};
+use crate::ids::{ChannelId, PpduId};
+use crate::output::Output;
+use crate::ppdu::{Ppdu, Ppdus, Source, is_ht40};
+use crate::radio::{Radio, Radios};
+use crate::signal::SignalModel;
+use crate::{AirConfig, RadioId};
 
-/// Index of a frame on the air or about to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PpduId(pub usize);
+/// How long a signal lasts before a radio that is about to send can act on it: aCCATime and
+/// aRxTxTurnaroundTime (IEEE 802.11-2020 table 17-21).
+pub(crate) const NOTICED: Micros = Micros(6);
+/// How long the secondary channel must have been idle: PIFS in 5 GHz (IEEE 802.11-2020 10.3.7).
+const PIFS: Micros = Micros(25);
 
-/// What a PPDU carries.
-#[derive(Debug)]
-pub(crate) enum Content {
-    Rts,
-    CtsToSelf,
-    /// Answers the RTS of this radio.
-    Cts(RadioId),
-    /// Answers the data of this radio.
-    Ack(RadioId),
-    /// Answers the A-MPDU of this radio.
-    BlockAck(RadioId, Record),
-    /// One MPDU, or an A-MPDU of several.
-    Data {
-        mpdus: Vec<Mpdu>,
-        acknowledge: bool,
-    },
+pub(crate) struct Medium {
+    pub space: Space,
+    pub planned: EventQueue,
+    pub output: Output,
+    pub rng: SmallRng,
+    /// Never goes back.
+    pub now: Instant,
 }
 
-/// One MPDU on the air.
-#[derive(Debug)]
-pub(crate) struct Mpdu {
-    pub frame: Buffer,
-    /// TID and sequence number, where it may stand in a BlockAck.
-    pub stream: Option<Stream>,
+/// Which radios are where, and what is on the air.
+pub(crate) struct Space {
+    pub radios: Radios,
+    pub channels: Channels,
+    pub ppdus: Ppdus,
+    pub addresses: Addresses,
+    pub signals: SignalModel,
 }
 
-/// A transmitter: where and how strong.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Source {
-    pub radio: RadioId,
-    pub position: Position,
-    pub power: Dbm,
-}
+impl Medium {
+    /// Empty, at time zero.
+    pub fn new(config: &AirConfig) -> Self {
+        Self {
+            space: Space {
+                radios: Radios::default(),
+                channels: Channels::default(),
+                ppdus: Ppdus::default(),
+                addresses: Addresses::default(),
+                signals: SignalModel::new(config),
+            },
+            planned: EventQueue::default(),
+            output: Output::default(),
+            rng: SmallRng::seed_from_u64(config.seed),
+            now: Instant(0),
+        }
+    }
 
-/// Half the power, in dB.
-pub(crate) const HALF_DB: f32 = 3.01;
+    /// The channel of this primary 20 MHz; made when the first radio tunes to it.
+    pub fn channel_of(&mut self, channel: Channel) -> ChannelId {
+        let primary = channel.primary();
+        self.space.channels.find(primary).unwrap_or_else(|| {
+            self.output.counters.channels.push(ChannelAirtime {
+                channel: primary,
+                busy: Micros(0),
+            });
+            self.space.channels.add(primary)
+        })
+    }
 
-/// Frames that may overlap one frame before it counts as lost everywhere.
-const OVERLAPS: usize = 6;
+    /// Plans a frame a SIFS from now.
+    pub fn after_sifs(&mut self, mut ppdu: Ppdu) {
+        let start = self.now + sifs(ppdu.channel.band());
+        ppdu.end = start + ppdu.end.saturating_since(ppdu.start);
+        ppdu.start = start;
+        let id = self.space.ppdus.insert(ppdu);
+        self.planned.at(start, Due::Start(id));
+    }
 
-/// One frame on the air.
-#[derive(Debug)]
-pub(crate) struct Ppdu {
-    pub source: Source,
-    pub medium: MediumId,
-    /// Where its other half is, when it is 40 MHz wide.
-    pub second: Option<MediumId>,
-    pub channel: Channel,
-    pub rate: Rate,
-    pub content: Content,
-    pub receiver: MacAddr,
-    pub transmitter: Option<MacAddr>,
-    /// Bytes, FCS included.
-    pub octets: usize,
-    pub start: Instant,
-    pub end: Instant,
-    /// How long the medium stays reserved after the end.
-    pub nav: Micros,
-    pub overlaps: ArrayVec<Source, OVERLAPS>,
-    /// More overlaps than there is room for.
-    pub jammed: bool,
-}
+    /// A frame is on the air from now until its end.
+    pub fn put_on_air(&mut self, ppdu: Ppdu) {
+        let (primary, secondary, end) = (ppdu.primary, ppdu.secondary, ppdu.end);
+        let id = self.space.ppdus.insert(ppdu);
+        let channels = &mut self.space.channels;
+        channels[primary].begin(id, self.now);
+        if let Some(secondary) = secondary {
+            channels[secondary].secondaries.push(id);
+        }
+        self.planned.at(end, Due::End(id));
+    }
 
-impl Ppdu {
-    /// Bytes of one of its MPDUs: what an error destroys.
-    pub fn mpdu_octets(&self) -> usize {
-        match &self.content {
-            Content::Data { mpdus, .. } => {
-                let first = mpdus.first().map_or(0, |mpdu| mpdu.frame.len());
-                first + frame::FCS
+    /// A frame is over: its sender and its channels remember it.
+    pub fn take_off_air(&mut self, id: PpduId) -> Option<Ppdu> {
+        let ppdu = self.space.ppdus.remove(id)?;
+        if let Some(sender) = self.space.radios.get_mut(ppdu.source.radio) {
+            sender.sent_until = self.now;
+        }
+        for here in ppdu.channels() {
+            let past = Past::of(&ppdu, here != ppdu.primary, self.now);
+            let busy = self.space.channels[here].end(id, past, self.now);
+            let airtime = self.output.counters.channels.get_mut(here.0);
+            if let (Some(busy), Some(airtime)) = (busy, airtime) {
+                airtime.busy += busy;
             }
-            _ => self.octets,
         }
-    }
-
-    /// The 20 MHz channels that it is on.
-    pub fn media(&self) -> impl Iterator<Item = MediumId> + use<> {
-        std::iter::once(self.medium).chain(self.second)
-    }
-
-    pub fn overlapped_by(&mut self, other: &Self) {
-        let power = other.power_beside(self.second.is_some());
-        let source = Source {
-            power,
-            ..other.source
-        };
-        self.jammed |= self.overlaps.try_push(source).is_err();
-    }
-
-    /// What of its power falls into another frame: half of a wide one into a narrow one.
-    fn power_beside(&self, wide: bool) -> Dbm {
-        if self.second.is_some() && !wide {
-            Dbm(self.source.power.0 - HALF_DB)
-        } else {
-            self.source.power
-        }
-    }
-}
-
-/// Slab of frames, used again without allocation.
-#[derive(Default)]
-pub(crate) struct Ppdus {
-    slots: Vec<Option<Ppdu>>,
-    free: Vec<PpduId>,
-}
-
-impl Ppdus {
-    pub fn insert(&mut self, ppdu: Ppdu) -> PpduId {
-        if let Some(id) = self.free.pop()
-            && let Some(slot) = self.slots.get_mut(id.0)
-        {
-            *slot = Some(ppdu);
-            return id;
-        }
-        self.slots.push(Some(ppdu));
-        PpduId(self.slots.len() - 1)
-    }
-
-    pub fn get(&self, id: PpduId) -> Option<&Ppdu> {
-        self.slots.get(id.0)?.as_ref()
-    }
-
-    pub fn get_mut(&mut self, id: PpduId) -> Option<&mut Ppdu> {
-        self.slots.get_mut(id.0)?.as_mut()
-    }
-
-    pub fn remove(&mut self, id: PpduId) -> Option<Ppdu> {
-        let ppdu = self.slots.get_mut(id.0)?.take()?;
-        self.free.push(id);
         Some(ppdu)
     }
 }
 
-/// A frame that is over, for radios that begin to contend after it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Past {
-    pub source: Source,
-    pub channel: Channel,
-    pub receiver: MacAddr,
-    pub rate: Rate,
-    /// Bytes of its first MPDU.
-    pub octets: usize,
-    pub overlapped: bool,
-    /// Only its other half was here.
-    pub half: bool,
-    pub end: Instant,
-    pub nav_until: Instant,
-}
-
-impl Past {
-    /// What is remembered of a frame that is over.
-    pub fn of(ppdu: &Ppdu, half: bool, now: Instant) -> Self {
-        Self {
-            source: ppdu.source,
-            channel: ppdu.channel,
-            receiver: ppdu.receiver,
-            rate: ppdu.rate,
-            octets: ppdu.mpdu_octets(),
-            overlapped: ppdu.jammed || !ppdu.overlaps.is_empty(),
-            half,
-            end: now,
-            nav_until: now + ppdu.nav,
-        }
-    }
-}
-
-/// The longest wait after a frame there is: EIFS in 2.4 GHz, with 15 slots of 20 µs.
-const LONGEST_WAIT: Micros = Micros(314 + 310);
-
-pub(crate) struct Medium {
-    pub primary: Channel,
-    pub tuned: Vec<RadioId>,
-    pub monitors: Vec<RadioId>,
-    pub contenders: Vec<RadioId>,
-    pub active: Vec<PpduId>,
-    /// Wide frames on the air whose primary channel is another, but whose other half is here.
-    pub halves: Vec<PpduId>,
-    pub past: VecDeque<Past>,
-    /// The planned access, and its number: older ones are void.
-    pub access_at: Option<Instant>,
-    pub access_serial: u32,
-    pub busy_since: Instant,
-}
-
-impl Medium {
-    pub fn new(primary: Channel) -> Self {
-        Self {
-            primary,
-            tuned: Vec::new(),
-            monitors: Vec::new(),
-            contenders: Vec::new(),
-            active: Vec::new(),
-            halves: Vec::new(),
-            past: VecDeque::new(),
-            access_at: None,
-            access_serial: 0,
-            busy_since: Instant(0),
+impl Space {
+    /// Notes what a frame that begins disturbs, and what disturbs it: all frames that share a
+    /// channel with it.
+    pub fn overlap(&mut self, ppdu: &mut Ppdu) {
+        for here in ppdu.channels() {
+            for other in self.channels[here].on_air() {
+                let Some(other) = self.ppdus.get_mut(other) else {
+                    continue;
+                };
+                let seen = here != ppdu.primary && other.channels().any(|id| id == ppdu.primary);
+                if !seen {
+                    ppdu.overlap(other);
+                }
+            }
         }
     }
 
-    /// All that can be heard here.
-    pub fn on_air(&self) -> impl Iterator<Item = PpduId> + '_ {
-        self.active.iter().chain(&self.halves).copied()
+    /// True while a signal on its channel keeps a radio from sending.
+    pub fn hears_any(&self, radio: &Radio, channel: ChannelId) -> bool {
+        let on_air = self.channels[channel].on_air();
+        let mut on_air = on_air.filter_map(|id| self.ppdus.get(id));
+        on_air.any(|ppdu| self.signals.hears(radio, ppdu))
     }
 
-    /// Remembers a frame for as long as it can hold anyone back.
-    pub fn remember(&mut self, past: Past, now: Instant) {
-        while let Some(oldest) = self.past.front()
-            && oldest.nav_until.max(oldest.end + LONGEST_WAIT) < now
-        {
-            self.past.pop_front();
+    /// Since when the radio has heard no frame, and until when the medium is reserved for others.
+    pub fn look_back(&self, radio: &Radio, channel: ChannelId) -> (Instant, Instant) {
+        let mut idle_since = radio.sent_until.max(radio.tuned_since);
+        let mut nav_until = Instant(0);
+        for past in &self.channels[channel].past {
+            let ended_after_tuning = past.end > radio.tuned_since;
+            if ended_after_tuning && self.heard(radio, past) {
+                let own = past.source.radio == radio.id;
+                let read = own || self.could_read(radio, past);
+                let extra = eifs_extra(past.channel.band());
+                idle_since = idle_since.max(if read { past.end } else { past.end + extra });
+                if read && !own && !radio.addresses.contains(&past.receiver) {
+                    nav_until = nav_until.max(past.nav_until);
+                }
+            }
         }
-        self.past.push_back(past);
+        (idle_since, nav_until)
     }
 
-    pub fn leave(&mut self, radio: RadioId) {
-        for list in [&mut self.tuned, &mut self.monitors, &mut self.contenders] {
-            list.retain(|other| *other != radio);
-        }
+    fn heard(&self, radio: &Radio, past: &Past) -> bool {
+        let (source, channel) = (&past.source, past.channel);
+        let signals = &self.signals;
+        radio.id == source.radio || signals.senses(radio, source, channel, past.in_secondary)
+    }
+
+    /// A decoder that missed the preamble counts every overlapped frame as lost.
+    fn could_read(&self, radio: &Radio, past: &Past) -> bool {
+        let Past {
+            source,
+            channel,
+            rate,
+            octets,
+            overlapped,
+            in_secondary,
+            ..
+        } = past;
+        let fits = radio.is_ht40() || !is_ht40(*rate);
+        let whole = !overlapped && !in_secondary && fits;
+        whole
+            && self
+                .signals
+                .legible(radio, source, *channel, *rate, *octets)
+    }
+
+    /// The virtual carrier sense of a radio asked to answer `ppdu`: its own record while it
+    /// contends, otherwise what it could hear.
+    pub fn reserved_for_others(&self, radio: &Radio, ppdu: &Ppdu) -> bool {
+        let until = if radio.sense.contending {
+            radio.sense.nav_until
+        } else {
+            self.look_back(radio, ppdu.primary).1
+        };
+        until > ppdu.start
+    }
+
+    /// The secondary channel of a radio tuned to 40 MHz is in use, or was a PIFS ago (IEEE
+    /// 802.11-2020 11.15.9, 19.3.19.5.4).
+    pub fn secondary_is_busy(&self, radio: &Radio, now: Instant) -> bool {
+        let Some(secondary) = radio.secondary else {
+            return false;
+        };
+        let strong = |source: &Source, channel| {
+            let signals = &self.signals;
+            signals.senses_on_secondary(radio, source, channel)
+        };
+        let channel = &self.channels[secondary];
+        let mut on_air = channel.on_air().filter_map(|id| self.ppdus.get(id));
+        let mut past = channel.past.iter().rev();
+        on_air.any(|ppdu| ppdu.start + NOTICED <= now && strong(&ppdu.source, ppdu.channel))
+            || past.any(|past| past.end + PIFS > now && strong(&past.source, past.channel))
+    }
+
+    /// Radios on the frame's channel that have its receiver address, in order; not its sender.
+    pub fn addressed(&self, ppdu: &Ppdu) -> impl Iterator<Item = &Radio> + '_ {
+        let (primary, sender) = (ppdu.primary, ppdu.source.radio);
+        self.owners(ppdu.receiver)
+            .filter(move |radio| radio.channel() == Some(primary) && radio.id != sender)
+    }
+
+    /// Radios that have this address, in order.
+    pub fn owners(&self, address: MacAddr) -> impl Iterator<Item = &Radio> + '_ {
+        let owners = self.addresses.owners(address);
+        owners.filter_map(|id| self.radios.get(id))
+    }
+
+    /// Radios in monitor mode on a channel that do not have this address, in order; not `sender`.
+    pub fn monitors(
+        &self,
+        channel: ChannelId,
+        address: MacAddr,
+        sender: RadioId,
+    ) -> impl Iterator<Item = &Radio> + '_ {
+        let monitors = self.channels[channel].monitors.iter();
+        monitors
+            .filter(move |id| **id != sender && !self.addresses.has(address, **id))
+            .filter_map(|id| self.radios.get(*id))
+    }
+
+    /// All radios tuned to a channel, in order; not `sender`.
+    pub fn others_on(
+        &self,
+        channel: ChannelId,
+        sender: RadioId,
+    ) -> impl Iterator<Item = &Radio> + '_ {
+        let tuned = self.channels[channel].tuned.iter();
+        tuned
+            .filter(move |id| **id != sender)
+            .filter_map(|id| self.radios.get(*id))
     }
 }

@@ -73,13 +73,13 @@ mod tests {
     #[test]
     fn twice_the_bandwidth_is_three_decibels_more_noise() {
         let narrow = noise_floor_dbm(Rate::OFDM_6, 7.0);
-        let wide = Rate::Ht {
+        let ht40 = Rate::Ht {
             mcs: 0,
             ht40: true,
             short_guard: false,
             greenfield: false,
         };
         assert!((narrow + 93.99).abs() < 0.01, "{narrow}");
-        assert!((noise_floor_dbm(wide, 7.0) - narrow - 3.01).abs() < 0.01);
+        assert!((noise_floor_dbm(ht40, 7.0) - narrow - 3.01).abs() < 0.01);
     }
 }

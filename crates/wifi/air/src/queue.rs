@@ -3,132 +3,15 @@
 
 use std::collections::VecDeque;
 
-use airlane_dot11::frame::{self, Header};
-use airlane_dot11::{Channel, EdcaParameters, MacAddr, Rate};
-use airlane_lane::{Instant, Micros};
+use airlane_dot11::airtime::{sifs, slot};
+use airlane_dot11::{Channel, EdcaParameters};
+use airlane_lane::Instant;
 use rand::Rng;
 use rand::rngs::SmallRng;
 
-use crate::record::Record;
-use crate::{Aggregation, Outcome, Transmission};
-use airlane_dot11::airtime::{sifs, slot};
+use crate::pending::Pending;
 
-/// A transmission and how far it has come.
-pub(crate) struct Pending {
-    pub transmission: Transmission,
-    pub receiver: MacAddr,
-    pub transmitter: Option<MacAddr>,
-    /// What it may share an A-MPDU with.
-    pub stream: Option<Stream>,
-    /// Part of the frame exchange that is going on.
-    pub aboard: bool,
-    pub attempts: u8,
-    /// Attempts since the last BlockAck: its place on the ladder.
-    pub rung: u8,
-    pub rts_failures: u8,
-    pub airtime: Micros,
-    /// Rates of its first and last attempt.
-    pub used: Option<(Rate, Rate)>,
-}
-
-/// A frame's place among those of one block-ack agreement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stream {
-    pub aggregation: Aggregation,
-    pub tid: u8,
-    pub sequence: u16,
-}
-
-impl Stream {
-    fn of(transmission: &Transmission, header: &Header) -> Option<Self> {
-        let aggregation = transmission.aggregation?;
-        let whole = header
-            .sequence_control
-            .is_some_and(|control| control & 0xf == 0);
-        let eligible = whole && transmission.acknowledge && !header.receiver.is_group();
-        Some(Self {
-            aggregation,
-            tid: header.tid.filter(|_| eligible)?,
-            sequence: header.sequence_number()?,
-        })
-    }
-
-    /// How far behind `first` in the agreement's sequence.
-    pub fn after(&self, first: Self) -> u16 {
-        self.sequence.wrapping_sub(first.sequence) & 0xfff
-    }
-}
-
-impl Pending {
-    /// Not yet tried. Without a header it goes nowhere.
-    pub fn new(transmission: Transmission, header: Option<Header>) -> Self {
-        let stream = header.and_then(|header| Stream::of(&transmission, &header));
-        Self {
-            transmission,
-            stream,
-            aboard: false,
-            rung: 0,
-            used: None,
-            receiver: header.map_or(MacAddr::ZERO, |header| header.receiver),
-            transmitter: header.and_then(|header| header.transmitter),
-            attempts: 0,
-            rts_failures: 0,
-            airtime: Micros(0),
-        }
-    }
-
-    pub fn expects_ack(&self) -> bool {
-        self.transmission.acknowledge && !self.receiver.is_group()
-    }
-
-    /// True when neither frame nor RTS may be tried once more.
-    fn exhausted(&self) -> bool {
-        self.exhausted_after(false)
-    }
-
-    /// The same, were one RTS more to have failed.
-    pub fn exhausted_after(&self, rts: bool) -> bool {
-        let tries = u16::from(self.attempts) + u16::from(self.rts_failures) + u16::from(rts);
-        tries > u16::from(self.transmission.retry_limit)
-    }
-
-    /// How an answered exchange ends for this frame; `None`: it was missing in the BlockAck, and is
-    /// sent again.
-    pub fn answered(&mut self, record: Option<Record>) -> Option<Outcome> {
-        let sequence = self.stream.map_or(0, |stream| stream.sequence);
-        if record.is_none_or(|record| record.has(sequence)) {
-            return Some(Outcome::Acknowledged);
-        }
-        self.rung = 0;
-        self.exhausted().then_some(Outcome::NoAck)
-    }
-
-    /// How an exchange without answer ends for this frame; `None`: it is sent again.
-    pub fn unanswered(&mut self, rts: bool, here: bool) -> Option<Outcome> {
-        if rts {
-            self.rts_failures = self.rts_failures.saturating_add(1);
-        } else {
-            self.rung = self.rung.saturating_add(1);
-        }
-        if self.exhausted() {
-            return Some(Outcome::NoAck);
-        }
-        // Tuned away meanwhile: kept, it would hold up all that comes behind it.
-        (!here).then_some(Outcome::Cancelled)
-    }
-
-    /// The rate of the attempt that is next.
-    pub fn next_rate(&self) -> Rate {
-        self.transmission.rate(self.rung)
-    }
-
-    /// Bytes of the MPDU, FCS included.
-    pub fn octets(&self) -> usize {
-        self.transmission.frame.len() + frame::FCS
-    }
-}
-
-/// Spaces between frames, as the head of a queue wants them.
+/// Spaces between frames in microseconds, as the head of a queue wants them.
 #[derive(Clone, Copy)]
 struct Timing {
     aifs: u64,
@@ -148,7 +31,7 @@ pub(crate) struct Queue {
     window: Option<u16>,
     /// Slots still to wait; `None` when no back-off is owed.
     backoff: Option<u32>,
-    /// Not counting before this.
+    /// Slots are not counted before this.
     from: Instant,
     timing: Timing,
 }
@@ -181,7 +64,8 @@ impl Queue {
         transmission.edca
     }
 
-    /// The head meets the medium. Free and no back-off owed: it may go at the next slot boundary.
+    /// The queue has a head: unless a back-off is owed already, it goes at the next slot boundary
+    /// when the medium is free, and else after a back-off.
     pub fn arm(&mut self, now: Instant, medium_free: bool, rng: &mut SmallRng) {
         let edca = self.adopt_head();
         if self.backoff.is_none() {
@@ -194,7 +78,7 @@ impl Queue {
         }
     }
 
-    /// The back-off after an exchange. `doubled`: it failed, the window grows.
+    /// The back-off after an exchange. `doubled`: the exchange failed, and the window grows.
     pub fn back_off(&mut self, doubled: bool, edca: &EdcaParameters, rng: &mut SmallRng) {
         let window = if doubled {
             let last = self.window.unwrap_or(edca.cw_min);
@@ -211,8 +95,8 @@ impl Queue {
         self.window = None;
     }
 
-    /// The post-back-off is over and nothing was waiting for it.
-    pub fn rest(&mut self) {
+    /// The post-back-off is over and no frame was waiting for it.
+    pub fn end_backoff(&mut self) {
         self.backoff = None;
     }
 
@@ -221,7 +105,8 @@ impl Queue {
         self.from = now;
     }
 
-    /// When the counter reaches zero if nobody disturbs, the medium being free since `clear_from`.
+    /// When the counter reaches zero if no frame begins before, the medium being free since
+    /// `clear_from`.
     pub fn access_at(&self, clear_from: Instant) -> Option<Instant> {
         let slots = u64::from(self.backoff?);
         Some(Instant(
@@ -230,8 +115,8 @@ impl Queue {
     }
 
     /// Takes off the slots that began until `now`. A counter above zero is taken down at the
-    /// beginning of a slot, whatever becomes of the slot (IEEE 802.11-2020 10.23.2.4): who waits
-    /// while another sends has one slot less to wait after it.
+    /// beginning of a slot, whatever becomes of the slot (IEEE 802.11-2020 10.23.2.4): a radio that
+    /// waits while another sends has one slot less to wait after it.
     pub fn freeze(&mut self, now: Instant, clear_from: Instant) {
         let Some(counted) = now.0.checked_sub(self.count_from(clear_from)) else {
             return;
@@ -242,8 +127,8 @@ impl Queue {
         }
     }
 
-    /// The first slot boundary after AIFS that is not before `from`: all who saw the medium fall
-    /// free at the same time share their boundaries.
+    /// The first slot boundary after AIFS that is not before `from`: all radios for which the medium
+    /// became idle at the same time share their boundaries.
     fn count_from(&self, clear_from: Instant) -> u64 {
         let Timing { aifs, slot } = self.timing;
         let first = clear_from.0.saturating_add(aifs);

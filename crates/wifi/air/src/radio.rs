@@ -1,57 +1,15 @@
-//! The radios of a medium: who they are, where, tuned to what, and how far each is in sending.
+//! The radios of a medium: where each is, tuned to what, and how far it is in sending.
 
-use airlane_dot11::{AccessCategory, Channel, Dbm, MacAddr};
-use airlane_lane::Instant;
+use airlane_dot11::airtime::slot;
+use airlane_dot11::{AccessCategory, Band, Channel, Dbm, MacAddr, PerAc, Width};
+use airlane_lane::{Instant, Micros};
 
-use crate::aggregate::Load;
+use crate::aggregate::PpduPlan;
+use crate::ids::ChannelId;
+use crate::pending::Pending;
+use crate::ppdu::Source;
 use crate::queue::Queue;
-
-/// Names one radio of one medium. Never used again for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RadioId {
-    index: u32,
-    generation: u32,
-}
-
-impl RadioId {
-    /// Between no radio and all: bounds of a search.
-    pub(crate) const LOWEST: Self = Self {
-        index: 0,
-        generation: 0,
-    };
-}
-
-/// A place, in metres.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
-pub struct Position {
-    pub x: f32,
-    pub y: f32,
-    pub z: f32,
-}
-
-impl Position {
-    /// Metres to `other`.
-    pub fn distance(self, other: Self) -> f32 {
-        let (x, y, z) = (self.x - other.x, self.y - other.y, self.z - other.z);
-        (x * x + y * y + z * z).sqrt()
-    }
-}
-
-/// A new radio.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RadioConfig {
-    /// For people.
-    pub name: String,
-    /// Where it stands.
-    pub position: Position,
-    /// Transmit power.
-    pub tx_power: Dbm,
-}
-
-/// Index into the list of media, one per primary channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct MediumId(pub usize);
+use crate::{Position, RadioConfig, RadioId};
 
 /// Where in its frame exchange a sending radio is.
 ///
@@ -77,29 +35,29 @@ pub(crate) struct Exchange {
     /// Time-outs of earlier phases carry an older number.
     pub serial: u32,
     /// What is sent in it.
-    pub load: Load,
+    pub plan: PpduPlan,
 }
 
-/// What a radio knows of its medium while it has something to send.
+/// What a radio knows of its channel while it has something to send.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sense {
-    /// On the medium's list of contenders: kept up to date. Otherwise the rest is stale.
+    /// On the channel's list of contenders: kept up to date. Otherwise the rest is stale.
     pub contending: bool,
-    /// Hears someone.
+    /// Hears a frame.
     pub busy: bool,
     /// Back-off counters are running.
     pub counting: bool,
-    /// From when its AIFS counts: since it hears nobody, or later where the standard says so (a frame
-    /// that it could not read, an answer that did not come).
+    /// From when its AIFS counts: since it hears no frame, or later where the standard says so (a
+    /// frame that it could not read, an answer that did not come).
     pub idle_since: Instant,
-    /// Until when others have reserved the medium.
+    /// Until when other stations have reserved the medium.
     pub nav_until: Instant,
     /// When its next back-off counter reaches zero.
     pub access_at: Option<Instant>,
 }
 
 impl Sense {
-    /// Since when, or from when, neither signal nor reservation holds it back.
+    /// Since when, or from when, neither signal nor reservation holds the radio back.
     pub fn clear_from(&self) -> Instant {
         self.idle_since.max(self.nav_until)
     }
@@ -110,19 +68,19 @@ pub(crate) struct Radio {
     pub name: String,
     pub position: Position,
     pub tx_power: Dbm,
-    pub tuned: Option<(MediumId, Channel)>,
-    /// The other half of a 40 MHz channel.
-    pub second: Option<MediumId>,
+    pub tuned: Option<(ChannelId, Channel)>,
+    /// The secondary channel, when it is tuned to 40 MHz.
+    pub secondary: Option<ChannelId>,
     /// When it came to this primary channel.
     pub tuned_since: Instant,
     pub addresses: Vec<MacAddr>,
     pub promiscuous: bool,
-    pub queues: [Queue; 4],
+    pub queues: PerAc<Queue>,
     pub sense: Sense,
     pub exchange: Option<Exchange>,
     /// Owes or sends a CTS or ACK.
     pub responding: bool,
-    pub serial: u32,
+    serial: u32,
     /// End of the last frame that it sent.
     pub sent_until: Instant,
 }
@@ -135,11 +93,11 @@ impl Radio {
             position: config.position,
             tx_power: config.tx_power,
             tuned: None,
-            second: None,
+            secondary: None,
             tuned_since: Instant(0),
             addresses: Vec::new(),
             promiscuous: false,
-            queues: Default::default(),
+            queues: PerAc::default(),
             sense: Sense::default(),
             exchange: None,
             responding: false,
@@ -148,28 +106,29 @@ impl Radio {
         }
     }
 
-    pub fn queue(&self, category: AccessCategory) -> &Queue {
-        let [background, best_effort, video, voice] = &self.queues;
-        match category {
-            AccessCategory::Background => background,
-            AccessCategory::BestEffort => best_effort,
-            AccessCategory::Video => video,
-            AccessCategory::Voice => voice,
-        }
+    pub fn channel(&self) -> Option<ChannelId> {
+        self.tuned.map(|(channel, _)| channel)
     }
 
-    pub fn queue_mut(&mut self, category: AccessCategory) -> &mut Queue {
-        let [background, best_effort, video, voice] = &mut self.queues;
-        match category {
-            AccessCategory::Background => background,
-            AccessCategory::BestEffort => best_effort,
-            AccessCategory::Video => video,
-            AccessCategory::Voice => voice,
-        }
+    /// True while it is tuned to this primary 20 MHz.
+    pub fn is_on(&self, primary: Channel) -> bool {
+        self.tuned
+            .is_some_and(|(_, tuned)| tuned.primary() == primary.primary())
     }
 
-    pub fn medium(&self) -> Option<MediumId> {
-        self.tuned.map(|(medium, _)| medium)
+    /// True when it is tuned to 40 MHz: at 20 MHz it cannot read a 40 MHz frame.
+    pub fn is_ht40(&self) -> bool {
+        self.tuned
+            .is_some_and(|(_, channel)| channel.width() != Width::Mhz20)
+    }
+
+    /// This radio as a transmitter, at its own power.
+    pub fn source(&self) -> Source {
+        Source {
+            radio: self.id,
+            position: self.position,
+            power: self.tx_power,
+        }
     }
 
     /// In the middle of its own or another's frame exchange.
@@ -177,10 +136,59 @@ impl Radio {
         self.exchange.is_some() || self.responding
     }
 
+    /// The first frame of the queue whose exchange is going on.
+    pub fn exchanged(&self) -> Option<&Pending> {
+        let exchange = self.exchange?;
+        self.queues[exchange.category].pending.front()
+    }
+
+    /// How long a slot lasts in the exchange that is going on.
+    pub fn slot(&self, band: Band) -> Micros {
+        let head = self.exchanged();
+        slot(band, head.is_none_or(|head| head.transmission.short_slot))
+    }
+
     /// A number for a new phase, by which time-outs of earlier ones are told.
     pub fn next_serial(&mut self) -> u32 {
         self.serial = self.serial.wrapping_add(1);
         self.serial
+    }
+
+    /// True while a queue has something for the channel that it is tuned to.
+    pub fn contends(&self, channel: Channel) -> bool {
+        self.queues.values().any(|queue| queue.contends(channel))
+    }
+
+    /// Lets the counters run, if nothing holds them.
+    pub fn start_counting(&mut self, now: Instant) {
+        if !self.sense.contending || self.sense.busy || self.engaged() || self.sense.counting {
+            return;
+        }
+        self.sense.counting = true;
+        for queue in self.queues.values_mut() {
+            queue.resume(now);
+        }
+        self.plan_access();
+    }
+
+    /// Holds the counters where they are.
+    pub fn stop_counting(&mut self, now: Instant) {
+        let clear_from = self.sense.clear_from();
+        if std::mem::take(&mut self.sense.counting) {
+            for queue in self.queues.values_mut() {
+                queue.freeze(now, clear_from);
+            }
+        }
+        self.sense.access_at = None;
+    }
+
+    /// Works out when the first of the four counters reaches zero.
+    pub fn plan_access(&mut self) {
+        let clear_from = self.sense.clear_from();
+        let counting = self.sense.counting;
+        let queues = self.queues.values();
+        let times = queues.filter_map(|queue| queue.access_at(clear_from));
+        self.sense.access_at = times.min().filter(|_| counting);
     }
 }
 

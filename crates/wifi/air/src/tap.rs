@@ -6,7 +6,7 @@ use airlane_lane::Instant;
 use arrayvec::ArrayVec;
 
 use crate::RadioId;
-use crate::medium::{Content, Ppdu};
+use crate::ppdu::{Content, Ppdu};
 
 /// One frame as it was on the air.
 #[derive(Clone, Copy, Debug)]
@@ -67,10 +67,10 @@ fn control_frame(ppdu: &Ppdu) -> ArrayVec<u8, 32> {
     if matches!(ppdu.content, Content::Rts | Content::BlockAck(..)) {
         bytes.extend(ppdu.transmitter.unwrap_or(MacAddr::ZERO).0);
     }
-    if let Content::BlockAck(_, record) = ppdu.content {
-        bytes.extend((COMPRESSED | u16::from(record.tid) << 12).to_le_bytes());
-        bytes.extend((record.start << 4).to_le_bytes());
-        bytes.extend(record.bitmap.to_le_bytes());
+    if let Content::BlockAck(_, bitmap) = ppdu.content {
+        bytes.extend((COMPRESSED | u16::from(bitmap.tid) << 12).to_le_bytes());
+        bytes.extend((bitmap.start << 4).to_le_bytes());
+        bytes.extend(bitmap.bits.to_le_bytes());
     }
     bytes
 }
@@ -101,7 +101,7 @@ fn captured<'a>(ppdu: &Ppdu, frame: &'a [u8], subframe: Option<Subframe>) -> Cap
         power: ppdu.source.power,
         signal: None,
         from: ppdu.source.radio,
-        overlapped: ppdu.jammed || !ppdu.overlaps.is_empty(),
+        overlapped: ppdu.is_overlapped(),
         subframe,
         frame,
     }

@@ -82,7 +82,7 @@ pub struct Transmission {
     pub power: Option<Dbm>,
     /// The block-ack agreement that it is sent under, if there is one: at an HT rate it then may
     /// share an A-MPDU with what else waits in its queue with the same receiver, transmitter, TID
-    /// and ladder. Ignored for all but whole QoS data frames to one station that are acknowledged.
+    /// and rate table. Ignored for all but whole QoS data frames to one station that are acknowledged.
     pub aggregation: Option<Aggregation>,
 }
 
@@ -111,8 +111,8 @@ impl Transmission {
 
     /// The rate of attempt number `attempt`, from 0.
     pub fn rate(&self, attempt: u8) -> Rate {
-        let rung = self.rates.get(usize::from(attempt)).or(self.rates.last());
-        rung.copied().unwrap_or(match self.channel.band() {
+        let rate = self.rates.get(usize::from(attempt)).or(self.rates.last());
+        rate.copied().unwrap_or(match self.channel.band() {
             Band::Ghz2 => Rate::DSSS_1,
             Band::Ghz5 => Rate::OFDM_6,
         })

@@ -1,9 +1,10 @@
 //! Channel access by category (EDCA).
 
 use airlane_lane::Micros;
+use enum_map::{Enum, EnumMap};
 
 /// Access categories, lowest priority first (IEEE 802.11-2020 table 9-155).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Enum)]
 pub enum AccessCategory {
     /// AC_BK.
     Background,
@@ -20,6 +21,9 @@ impl AccessCategory {
     /// All, lowest priority first.
     pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
 }
+
+/// One of each access category, in the order of their priority: a map in which nothing is missing.
+pub type PerAc<T> = EnumMap<AccessCategory, T>;
 
 /// Channel access parameters of one category (IEEE 802.11-2020 10.23.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ mod rate;
 mod time_units;
 mod units;
 
-pub use access::{AccessCategory, EdcaParameters};
+pub use access::{AccessCategory, EdcaParameters, PerAc};
 pub use aggregation::PeerHt;
 pub use buffer::{Buffer, BufferPool, CAPACITY};
 pub use channel::{Band, Channel, ChannelError, Width};

@@ -6,11 +6,10 @@ use std::collections::BinaryHeap;
 use airlane_lane::Instant;
 
 use crate::RadioId;
-use crate::medium::PpduId;
-use crate::radio::MediumId;
+use crate::ids::{ChannelId, PpduId};
 
 /// Something due. At the same moment, earlier variants come first: what ends makes room, answers
-/// keep their SIFS, then those who contend see the medium.
+/// keep their SIFS, then radios that contend see the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Due {
     /// A frame is over.
@@ -19,17 +18,17 @@ pub(crate) enum Due {
     Start(PpduId),
     /// No answer began.
     Timeout(RadioId, u32),
-    /// A back-off counter of this medium reaches zero.
-    Access(MediumId, u32),
+    /// A back-off counter reaches zero on this channel.
+    Access(ChannelId, u32),
 }
 
 #[derive(Default)]
-pub(crate) struct Schedule {
+pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<(Instant, u8, u64, Due)>>,
     order: u64,
 }
 
-impl Schedule {
+impl EventQueue {
     pub fn at(&mut self, time: Instant, due: Due) {
         self.order += 1;
         let rank = match due {
