@@ -17,7 +17,7 @@ mod socket;
 mod tap;
 mod tsc;
 pub mod vfio_user;
-mod vhost_user;
+pub mod vhost_user;
 mod wake;
 
 pub use hwsim::{

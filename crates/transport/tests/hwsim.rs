@@ -91,7 +91,9 @@ fn one_frame_each_way_and_a_status() {
     for _ in 0..4 {
         rx.offer(&guest, true);
     }
-    let frontend = connect(&bench.path, &guest, [&tx, &rx]);
+    let mut frontend = connect(&bench.path, &guest, [&tx, &rx]);
+    let protocol = frontend.get_protocol_features().unwrap();
+    assert!(!protocol.contains(VhostUserProtocolFeatures::CONFIG));
     rx.kick.write(1).unwrap();
     tx.send(&guest, &frame_message(77, &[9; 50]));
     assert!(matches!(bench.next(), FromHwsim::Connected));

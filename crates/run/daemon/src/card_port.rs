@@ -91,7 +91,9 @@ impl CardPort {
                 port: Box::new(self),
                 wake,
             },
-            Transport::PciDev => BoundCard::PciDev(PciDevServer::bind(socket, self, wake)?),
+            Transport::PciDev => {
+                BoundCard::PciDev(Box::new(PciDevServer::bind(socket, self, wake)?))
+            }
         })
     }
 
@@ -166,7 +168,7 @@ pub enum BoundCard {
         wake: EventFd,
     },
     /// For User Mode Linux.
-    PciDev(PciDevServer<CardPort>),
+    PciDev(Box<PciDevServer<CardPort>>),
 }
 
 impl BoundCard {

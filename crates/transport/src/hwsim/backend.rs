@@ -4,20 +4,21 @@
 //! buffers, and a ring index that runs away yields no chain.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use airlane_dot11::{BufferPool, Dbm};
 use airlane_lane::ring::{Receiver, Sender};
-use vhost_user_backend::VringT;
-use virtio_queue::{DescriptorChain, QueueT};
-use vm_memory::GuestAddressSpace;
+use virtio_queue::DescriptorChain;
 
 use super::codec::{self, FromGuest};
 use super::error::CodecError;
 use super::netlink::message_length;
 use super::waiting::Waiting;
 use super::{FromHwsim, HwsimCounters, HwsimFrame, ToHwsim};
-use crate::vhost_user::{self, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify};
+use crate::vhost_user::{self, Event, Guest, Vring, copy_in, copy_out};
 
+/// `HWSIM_NUM_VQS`.
+const QUEUES: usize = 2;
 /// Queue of what the guest transmits; the other one is of what it receives.
 const TX: usize = 0;
 /// A guest's buffer is 3,776 bytes with 4 KiB pages.
@@ -31,7 +32,7 @@ const CONTROL: usize = 256;
 pub struct Backend {
     to_radio: Sender<FromHwsim>,
     from_radio: Receiver<ToHwsim>,
-    memory: Option<Atomic>,
+    memory: Option<Arc<Guest>>,
     pool: BufferPool,
     scratch: Box<[u8; MESSAGE]>,
     waiting: Waiting,
@@ -73,7 +74,7 @@ impl Backend {
 
     /// Does all that there is to do: takes what the guest transmits if it has notified queue `tx`,
     /// and gives it what waits.
-    fn exchange(&mut self, tx: Option<&Vring>, rx: &Vring) {
+    fn exchange(&mut self, tx: Option<&mut Vring>, rx: &mut Vring) {
         while let Some(status) = self.refused.pop_front() {
             self.waiting.push(status, &mut self.counters);
         }
@@ -103,32 +104,31 @@ impl Backend {
     }
 
     /// Takes every frame that the guest has queued, and gives its buffers back.
-    fn transmit(&mut self, vring: &Vring) {
-        let Some(memory) = self.memory.as_ref().map(|memory| memory.memory()) else {
+    fn transmit(&mut self, vring: &mut Vring) {
+        let Some(memory) = self.memory.clone() else {
             return;
         };
-        let mut state = vring.get_mut();
         let mut used = false;
         loop {
-            let _ = state.disable_notification();
+            vring.silence(&memory);
             let mut progress = false;
-            while let Some(chain) = state.get_queue_mut().pop_descriptor_chain(&*memory) {
+            while let Some(chain) = vring.pop(&memory) {
                 progress = true;
                 let head = chain.head_index();
                 match self.gather(chain, &memory) {
                     Some(length) => self.message(length),
                     None => self.counters.bad_buffers += 1,
                 }
-                let _ = state.add_used(head, 0);
+                vring.give_back(&memory, head, 0);
             }
             used |= progress;
             // A guest whose index runs away offers more, yet yields no chain: wait for its next word.
-            if !progress || !matches!(state.enable_notification(), Ok(true)) {
+            if !progress || !vring.listen(&memory) {
                 break;
             }
         }
         if used {
-            notify(&mut state);
+            vring.notify(&memory);
         }
     }
 
@@ -204,34 +204,33 @@ impl Backend {
     }
 
     /// Moves what the medium says to the guest, as far as it has posted buffers.
-    fn receive(&mut self, vring: &Vring) {
-        let Some(memory) = self.memory.as_ref().map(|memory| memory.memory()) else {
+    fn receive(&mut self, vring: &mut Vring) {
+        let Some(memory) = self.memory.clone() else {
             return;
         };
-        let mut state = vring.get_mut();
-        let ready = state.is_enabled() && state.get_queue().ready();
+        let ready = vring.is_running();
         let mut used = false;
         loop {
             while let Some(message) = self.from_radio.pop() {
                 self.waiting.push(message, &mut self.counters);
                 if ready {
-                    used |= self.deliver(&mut state, &memory);
+                    used |= self.deliver(vring, &memory);
                 }
             }
             if ready {
-                used |= self.deliver(&mut state, &memory);
+                used |= self.deliver(vring, &memory);
             }
             if self.from_radio.announce_sleep() || self.from_radio.is_abandoned() {
                 break;
             }
         }
         if used {
-            notify(&mut state);
+            vring.notify(&memory);
         }
     }
 
     /// Fills posted buffers with waiting messages; says whether it did.
-    fn deliver(&mut self, state: &mut State, memory: &Guest) -> bool {
+    fn deliver(&mut self, vring: &mut Vring, memory: &Guest) -> bool {
         let mut used = false;
         while let Some(message) = self.waiting.front() {
             let Ok(length) = codec::encode(message, self.scratch.as_mut_slice()) else {
@@ -239,7 +238,7 @@ impl Backend {
                 self.waiting.pop();
                 continue;
             };
-            let Some(chain) = state.get_queue_mut().pop_descriptor_chain(memory) else {
+            let Some(chain) = vring.pop(memory) else {
                 break;
             };
             let head = chain.head_index();
@@ -252,7 +251,8 @@ impl Backend {
             };
             *count += 1;
             // A buffer that could not take the message is given back empty; the message tries the next.
-            let _ = state.add_used(head, written.map_or(0, |()| length as u32));
+            let length = u32::try_from(length).unwrap_or(0);
+            vring.give_back(memory, head, written.map_or(0, |()| length));
             used = true;
             if written.is_some() {
                 self.waiting.pop();
@@ -263,6 +263,10 @@ impl Backend {
 }
 
 impl vhost_user::Backend for Backend {
+    fn queues(&self) -> usize {
+        QUEUES
+    }
+
     fn idle(&mut self) {
         loop {
             while self.from_radio.pop().is_some() {
@@ -291,11 +295,14 @@ impl vhost_user::Backend for Backend {
         self.broken = false;
     }
 
-    fn memory(&mut self, memory: Atomic) {
+    fn memory(&mut self, memory: Arc<Guest>) {
         self.memory = Some(memory);
     }
 
-    fn event(&mut self, event: Event, [tx, rx]: [&Vring; vhost_user::QUEUES]) {
+    fn event(&mut self, event: Event, queues: &mut [Vring]) {
+        let [tx, rx] = queues else {
+            return;
+        };
         if event != Event::Woken {
             self.started();
         }

@@ -10,7 +10,7 @@ use vmm_sys_util::eventfd::EventFd;
 use super::backend::Backend;
 use super::{FromHwsim, HwsimCounters, ToHwsim};
 use crate::served::Ended;
-use crate::vhost_user::{Device, ServeError, Server};
+use crate::vhost_user::{ServeError, Server};
 
 /// A server that cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -23,9 +23,9 @@ pub enum HwsimError {
     Start(#[source] std::io::Error),
 }
 
-/// A running server. Dropping it ends its connection and its threads, and removes the socket.
+/// A running server. Dropping it ends its connection and its thread, and removes the socket.
 pub struct HwsimServer {
-    device: Arc<Device<Backend>>,
+    server: Arc<Server<Backend>>,
     stop: EventFd,
     thread: Option<JoinHandle<()>>,
 }
@@ -38,16 +38,17 @@ pub fn serve_hwsim(
     from_radio: Receiver<ToHwsim>,
     wake: EventFd,
 ) -> Result<HwsimServer, HwsimError> {
-    let device = Arc::new(Device::new(Backend::new(to_radio, from_radio), wake));
-    let server = Server::bind(path.as_ref(), Arc::clone(&device))?;
+    let backend = Backend::new(to_radio, from_radio);
+    let server = Arc::new(Server::bind(path.as_ref(), backend, wake)?);
     let stop = EventFd::new(libc::EFD_NONBLOCK | libc::EFD_CLOEXEC).map_err(HwsimError::Start)?;
     let stopped = stop.try_clone().map_err(HwsimError::Start)?;
+    let served = Arc::clone(&server);
     let thread = std::thread::Builder::new()
         .name("hwsim".into())
-        .spawn(move || run(&server, &stopped))
+        .spawn(move || run(&served, &stopped))
         .map_err(HwsimError::Start)?;
     Ok(HwsimServer {
-        device,
+        server,
         stop,
         thread: Some(thread),
     })
@@ -72,7 +73,7 @@ fn run(server: &Server<Backend>, stop: &EventFd) {
 impl HwsimServer {
     /// What happened so far.
     pub fn counters(&self) -> HwsimCounters {
-        self.device.backend().counters
+        self.server.backend().counters
     }
 }
 

@@ -3,11 +3,11 @@
 //! Everything in the queues is untrusted. A command that is none, or that reaches beyond the card, is counted, its buffer
 //! comes back unchanged and its sender goes on, as on a bus where nobody answers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use vhost_user_backend::VringT;
-use virtio_queue::{DescriptorChain, QueueT};
-use vm_memory::{Address, GuestAddressSpace, GuestMemoryBackend, GuestMemoryRegion};
+use virtio_queue::DescriptorChain;
+use vm_memory::{Address, GuestMemoryBackend, GuestMemoryRegion};
 
 use airlane_dma::Backing;
 
@@ -15,7 +15,10 @@ use super::message::{Access, Command, HEADER, MAX_DATA, interrupt};
 use super::{message::Space, msi};
 use crate::pci::{LaneEnd, PciDevice};
 use crate::served::Counters;
-use crate::vhost_user::{self, Atomic, Event, Guest, State, Vring, copy_in, copy_out, notify};
+use crate::vhost_user::{self, Event, Guest, Vring, copy_in, copy_out};
+
+/// Commands, and interrupts.
+const QUEUES: usize = 2;
 
 /// The device.
 pub struct Backend<P> {
@@ -23,7 +26,7 @@ pub struct Backend<P> {
     pub card: P,
     /// What happened so far.
     pub counters: Counters,
-    memory: Option<Atomic>,
+    memory: Option<Arc<Guest>>,
     /// A message of the guest.
     scratch: Box<[u8; HEADER + MAX_DATA]>,
     /// What the card answers to a read.
@@ -46,33 +49,32 @@ impl<P: LaneEnd> Backend<P> {
     }
 
     /// Does every command that the guest has queued.
-    fn commands(&mut self, vring: &Vring, memory: &Guest) {
-        let mut state = vring.get_mut();
-        if !state.is_enabled() || !state.get_queue().ready() {
+    fn commands(&mut self, vring: &mut Vring, memory: &Guest) {
+        if !vring.is_running() {
             return;
         }
         let mut used = false;
         loop {
-            let _ = state.disable_notification();
+            vring.silence(memory);
             let mut progress = false;
-            while let Some(chain) = state.get_queue_mut().pop_descriptor_chain(memory) {
+            while let Some(chain) = vring.pop(memory) {
                 if !std::mem::replace(&mut progress, true) {
                     self.card.messages_read();
                 }
                 let head = chain.head_index();
                 let length = self.command(chain, memory);
                 self.counters.refused += u64::from(length.is_none());
-                let _ = state.add_used(head, length.unwrap_or(0));
+                vring.give_back(memory, head, length.unwrap_or(0));
             }
             used |= progress;
             // A guest whose index runs away offers more, yet yields no chain: wait for its next word.
-            if !progress || !matches!(state.enable_notification(), Ok(true)) {
+            if !progress || !vring.listen(memory) {
                 break;
             }
         }
         if used {
             self.counters.batches += 1;
-            notify(&mut state);
+            vring.notify(memory);
         }
     }
 
@@ -111,7 +113,7 @@ impl<P: LaneEnd> Backend<P> {
     }
 
     /// Does what the guest says, exchanges with the radio and tells the guest, for as long as the card wants to look again.
-    fn exchange(&mut self, commands: &Vring, interrupts: &Vring, memory: &Guest) {
+    fn exchange(&mut self, commands: &mut Vring, interrupts: &mut Vring, memory: &Guest) {
         loop {
             self.commands(commands, memory);
             self.card.poll();
@@ -132,18 +134,17 @@ impl<P: LaneEnd> Backend<P> {
     }
 
     /// Puts the interrupt that is due into the guest's next buffer, if it has posted one.
-    fn interrupt(&mut self, vring: &Vring, memory: &Guest) {
+    fn interrupt(&mut self, vring: &mut Vring, memory: &Guest) {
         let Some((address, data)) = msi::vector(&mut self.card) else {
             self.counters.interrupts_lost += 1;
             self.interrupt_waits = false;
             return;
         };
-        let mut state = vring.get_mut();
-        if !state.is_enabled() || !state.get_queue().ready() {
+        if !vring.is_running() {
             return;
         }
         while self.interrupt_waits {
-            match deliver(&mut state, memory, &interrupt(address, data)) {
+            match deliver(vring, memory, &interrupt(address, data)) {
                 Some(true) => {
                     self.counters.interrupts += 1;
                     self.interrupt_waits = false;
@@ -152,15 +153,19 @@ impl<P: LaneEnd> Backend<P> {
                 None => return,
             }
         }
-        notify(&mut state);
+        vring.notify(memory);
     }
 }
 
 impl<P: LaneEnd + Send + 'static> vhost_user::Backend for Backend<P> {
-    fn memory(&mut self, memory: Atomic) {
+    fn queues(&self) -> usize {
+        QUEUES
+    }
+
+    fn memory(&mut self, memory: Arc<Guest>) {
         let target = self.card.memory();
         target.unmap_all();
-        for region in memory.memory().iter() {
+        for region in memory.iter() {
             let Some(file) = region.file_offset() else {
                 continue;
             };
@@ -177,8 +182,8 @@ impl<P: LaneEnd + Send + 'static> vhost_user::Backend for Backend<P> {
         self.memory = Some(memory);
     }
 
-    fn event(&mut self, _event: Event, [commands, interrupts]: [&Vring; vhost_user::QUEUES]) {
-        let Some(memory) = self.memory.as_ref().map(|memory| memory.memory()) else {
+    fn event(&mut self, _event: Event, queues: &mut [Vring]) {
+        let (Some(memory), [commands, interrupts]) = (self.memory.clone(), queues) else {
             return self.idle();
         };
         self.counters.waits += 1;
@@ -222,12 +227,12 @@ impl<P: LaneEnd + Send + 'static> vhost_user::Backend for Backend<P> {
 }
 
 /// Fills the guest's next buffer; true when the message fits there, none when no buffer is there.
-fn deliver(state: &mut State, memory: &Guest, message: &[u8]) -> Option<bool> {
-    let chain = state.get_queue_mut().pop_descriptor_chain(memory)?;
+fn deliver(vring: &mut Vring, memory: &Guest, message: &[u8]) -> Option<bool> {
+    let chain = vring.pop(memory)?;
     let head = chain.head_index();
     let fits = copy_out(chain, memory, message).is_some();
     let length = if fits { message.len() } else { 0 };
-    let _ = state.add_used(head, u32::try_from(length).unwrap_or(0));
+    vring.give_back(memory, head, u32::try_from(length).unwrap_or(0));
     Some(fits)
 }
 

@@ -17,13 +17,12 @@ mod message;
 mod msi;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use vmm_sys_util::eventfd::EventFd;
 
 use crate::pci::LaneEnd;
 use crate::served::{Counters, Ended};
-use crate::vhost_user::{Device, Server};
+use crate::vhost_user::Server;
 use backend::Backend;
 
 pub use crate::vhost_user::ServeError as PciDevError;
@@ -40,8 +39,7 @@ impl<P: LaneEnd + Send + 'static> PciDevServer<P> {
     /// Listens at `path` for the VM that is to have `card`. `wake` is the radio's: whenever it fires, and after each batch of
     /// messages, the card is polled.
     pub fn bind(path: impl AsRef<Path>, card: P, wake: EventFd) -> Result<Self, PciDevError> {
-        let device = Arc::new(Device::new(Backend::new(card), wake));
-        let server = Server::bind(path.as_ref(), device)?;
+        let server = Server::bind(path.as_ref(), Backend::new(card), wake)?;
         Ok(Self { server })
     }
 
@@ -53,11 +51,11 @@ impl<P: LaneEnd + Send + 'static> PciDevServer<P> {
 
     /// What happened so far.
     pub fn counters(&self) -> Counters {
-        self.server.device().backend().counters
+        self.server.backend().counters
     }
 
     /// Lends the card out between two VMs.
     pub fn with_card<T>(&self, work: impl FnOnce(&mut P) -> T) -> T {
-        work(&mut self.server.device().backend().card)
+        work(&mut self.server.backend().card)
     }
 }

@@ -3,7 +3,7 @@
 use virtio_queue::DescriptorChain;
 use vm_memory::Bytes;
 
-use super::{Guest, State};
+use super::vring::Guest;
 
 /// Fills `target` from the readable descriptors of `chain`, as far as they reach; the filled part.
 pub fn copy_in<'a>(
@@ -33,11 +33,4 @@ pub fn copy_out(chain: DescriptorChain<&Guest>, memory: &Guest, bytes: &[u8]) ->
         rest = behind;
     }
     rest.is_empty().then_some(())
-}
-
-/// Interrupts the guest for used buffers, unless it asked not to be.
-pub fn notify(state: &mut State) {
-    if !matches!(state.needs_notification(), Ok(false)) {
-        let _ = state.signal_used_queue();
-    }
 }

@@ -1,13 +1,12 @@
-//! Stands between a front end and the vhost-user framework, passes each message on as a whole, and puts right what the
-//! framework would refuse or trust too much:
+//! Stands between a front end and the `vhost` crate, collects each message until it is whole, so that nobody waits for the
+//! rest of one, and puts right what the crate would refuse or trust too much:
 //!
 //! * User Mode Linux sends `SET_MEM_TABLE` with room for two regions, however many it names; the `vhost` crate wants
 //!   exactly as many as are named. The surplus is cut off.
 //! * Memory of a stranger must not shrink below us: see [`Peer`].
-//! * An interrupt must never wait for a guest that takes none: its descriptor is made non-blocking.
 //!
-//! Only set-up goes through here. Notifications and interrupts have descriptors of their own, so a running VM's relay
-//! sleeps. Message layout: docs/interop/vhost-user in QEMU, "Header" and "Memory regions description".
+//! Only set-up goes through here: notifications and interrupts have descriptors of their own. Message layout:
+//! docs/interop/vhost-user in QEMU, "Header" and "Memory regions description".
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -15,18 +14,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use arrayvec::ArrayVec;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::OFlags;
+use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recv, recvmsg, send, sendmsg,
 };
-use vmm_sys_util::eventfd::EventFd;
 
 use super::peer::Peer;
-use crate::served::Ended;
-use crate::wake::borrow;
 
 /// Request, flags, length of the payload: 32 bits each.
 const HEADER: usize = 12;
@@ -35,7 +30,6 @@ const MAX_PAYLOAD: usize = 0x1000;
 /// Descriptors of one message at most (`VHOST_USER_MAX_RAM_SLOTS` of other back ends is 8 as well).
 const MAX_FDS: usize = 8;
 const SET_MEM_TABLE: u32 = 5;
-const SET_VRING_CALL: u32 = 13;
 /// Number of regions and padding, then 32 bytes for each region.
 const TABLE: usize = 8;
 const REGION: usize = 32;
@@ -64,102 +58,87 @@ type Fds = ArrayVec<OwnedFd, MAX_FDS>;
 struct Message {
     bytes: Vec<u8>,
     fds: Fds,
-    /// Bytes that have been passed on.
-    sent: usize,
+}
+
+/// What came of a receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// A whole message, which the inner end can read now.
+    Whole,
+    /// Part of one, or nothing.
+    Part,
+    /// The front end is gone.
+    Closed,
 }
 
 /// The two ends and what is under way between them.
-pub struct Relay<'a> {
-    front: &'a UnixStream,
-    back: &'a UnixStream,
+pub struct Relay {
+    front: UnixStream,
+    back: UnixStream,
     peer: Peer,
     message: Message,
     reply: Vec<u8>,
 }
 
-impl<'a> Relay<'a> {
-    /// Between the front end and our framework.
-    pub fn new(front: &'a UnixStream, back: &'a UnixStream) -> Self {
+impl Relay {
+    /// Between the front end and the `vhost` crate.
+    pub fn new(front: UnixStream, back: UnixStream) -> Self {
         Self {
+            peer: Peer::of(&front),
             front,
             back,
-            peer: Peer::of(front),
             message: Message::default(),
             reply: Vec::new(),
         }
     }
 
-    /// Passes messages and replies on until an end closes or `stop` fires, which it does not consume.
-    pub fn run(&mut self, stop: &EventFd) -> Result<Ended, RelayError> {
-        loop {
-            let whole = self.message.is_whole()?;
-            let replying = !self.reply.is_empty();
-            let mut fds = [
-                PollFd::new(self.front, interest(!whole, replying)),
-                PollFd::new(self.back, interest(!replying, whole)),
-                PollFd::from_borrowed_fd(borrow(stop), PollFlags::IN),
-            ];
-            match poll(&mut fds, None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-            let [front, back, stopped] = fds.map(|fd| fd.revents());
-            if !stopped.is_empty() {
-                return Ok(Ended::Stopped);
-            }
-            let gone = (front | back).intersects(PollFlags::HUP | PollFlags::ERR);
-            if gone || !self.step(!front.is_empty(), !back.is_empty())? {
-                return Ok(Ended::Disconnected);
-            }
+    /// The front end's socket.
+    pub fn front(&self) -> BorrowedFd<'_> {
+        self.front.as_fd()
+    }
+
+    /// What to wait for there.
+    pub fn interest(&self) -> PollFlags {
+        match self.has_reply() {
+            true => PollFlags::OUT,
+            false => PollFlags::IN,
         }
     }
 
-    /// Does what can be done without waiting; false when an end has closed.
-    fn step(&mut self, front: bool, back: bool) -> Result<bool, RelayError> {
-        if back {
-            let open = match self.reply.is_empty() {
-                true => open(receive_reply(self.back, &mut self.reply))?,
-                false => true,
-            };
-            if !open || !self.pass_message()? {
-                return Ok(false);
-            }
-        }
-        if front {
-            let open = self.pass_reply()?;
-            return match self.message.is_whole()? {
-                true => Ok(open),
-                false => Ok(open && self.receive_message()?),
-            };
-        }
-        Ok(true)
+    /// Whether a reply waits for room.
+    pub fn has_reply(&self) -> bool {
+        !self.reply.is_empty()
     }
 
-    fn receive_message(&mut self) -> Result<bool, RelayError> {
-        let open = self.message.receive(self.front)?;
-        if self.message.is_whole()? {
-            self.message.put_right(self.peer)?;
+    /// Takes what has come of the next message, and passes it on once it is whole.
+    pub fn receive(&mut self) -> Result<Passed, RelayError> {
+        if !self.message.receive(&self.front)? {
+            return Ok(Passed::Closed);
         }
-        Ok(open)
-    }
-
-    fn pass_message(&mut self) -> Result<bool, RelayError> {
         if !self.message.is_whole()? {
-            return Ok(true);
+            return Ok(Passed::Part);
         }
-        let sent = open(self.message.send(self.back))?;
-        if self.message.sent == self.message.bytes.len() {
-            self.message = Message::default();
-        }
-        Ok(sent)
+        let mut message = std::mem::take(&mut self.message);
+        message.put_right(self.peer)?;
+        message.send(&self.back)?;
+        Ok(Passed::Whole)
     }
 
-    fn pass_reply(&mut self) -> Result<bool, RelayError> {
+    /// Takes the reply to the message that has been handled, if there is one.
+    pub fn take_reply(&mut self) -> Result<(), RelayError> {
+        match receive_reply(&self.back, &mut self.reply) {
+            Ok(_) | Err(Errno::AGAIN) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Passes on what the front end takes of the reply; false when it is gone.
+    pub fn pass_reply(&mut self) -> Result<bool, RelayError> {
         if self.reply.is_empty() {
             return Ok(true);
         }
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        open(send(self.front, &self.reply, flags).inspect(|&sent| {
+        open(send(&self.front, &self.reply, flags).inspect(|&sent| {
             self.reply.drain(..sent.min(self.reply.len()));
         }))
     }
@@ -204,8 +183,8 @@ impl Message {
         open(received)
     }
 
-    fn send(&mut self, to: &UnixStream) -> Result<usize, Errno> {
-        let rest = self.bytes.get(self.sent..).unwrap_or_default();
+    /// Sends it as a whole. Nothing else is under way at the inner end, so there is room.
+    fn send(&self, to: &UnixStream) -> Result<(), Errno> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         let borrowed: ArrayVec<BorrowedFd, MAX_FDS> = self.fds.iter().map(AsFd::as_fd).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
@@ -213,21 +192,20 @@ impl Message {
         if !borrowed.is_empty() {
             control.push(SendAncillaryMessage::ScmRights(&borrowed));
         }
-        let sent = sendmsg(to, &[IoSlice::new(rest)], &mut control, flags)?;
-        drop(borrowed);
-        self.sent += sent;
-        self.fds.clear();
-        Ok(sent)
+        let sent = sendmsg(to, &[IoSlice::new(&self.bytes)], &mut control, flags)?;
+        match sent == self.bytes.len() {
+            true => Ok(()),
+            false => Err(Errno::NOBUFS),
+        }
     }
 
-    /// Changes what the framework must not see as it came.
+    /// Changes what the `vhost` crate must not see as it came.
     fn put_right(&mut self, peer: Peer) -> Result<(), RelayError> {
         match word(&self.bytes, 0) {
             Some(SET_MEM_TABLE) if !self.fds.iter().all(|file| peer.may_share(file)) => {
                 return Err(RelayError::Unsealed);
             }
             Some(SET_MEM_TABLE) => self.trim(),
-            Some(SET_VRING_CALL) => self.fds.iter().try_for_each(never_waiting)?,
             _ => {}
         }
         Ok(())
@@ -250,14 +228,6 @@ impl Message {
             self.bytes.truncate(end);
         }
     }
-}
-
-/// What to wait for at an end.
-fn interest(read: bool, write: bool) -> PollFlags {
-    let mut flags = PollFlags::empty();
-    flags.set(PollFlags::IN, read);
-    flags.set(PollFlags::OUT, write);
-    flags
 }
 
 /// Adds the descriptors that came; false when they are too many.
@@ -284,11 +254,6 @@ fn open(result: Result<usize, Errno>) -> Result<bool, RelayError> {
         Err(Errno::PIPE | Errno::CONNRESET) => Ok(false),
         Err(errno) => Err(errno.into()),
     }
-}
-
-fn never_waiting(file: &OwnedFd) -> Result<(), Errno> {
-    let flags = rustix::fs::fcntl_getfl(file)?;
-    rustix::fs::fcntl_setfl(file, flags | OFlags::NONBLOCK)
 }
 
 /// A 32-bit word in the byte order of this machine, as the protocol has it.

@@ -1,43 +1,41 @@
 use super::*;
 use std::io::{Read, Write};
-use std::time::Duration;
+use std::os::fd::OwnedFd;
 
-/// A relay that runs in a thread, and the outer ends of its two lines.
+/// A relay, and the outer ends of its two lines.
 struct Bench {
+    relay: Relay,
     front: UnixStream,
     back: UnixStream,
-    stop: EventFd,
-    thread: Option<std::thread::JoinHandle<Result<Ended, RelayError>>>,
 }
 
 impl Bench {
     fn new(peer: Peer) -> Self {
         let (front, inner_front) = UnixStream::pair().unwrap();
         let (back, inner_back) = UnixStream::pair().unwrap();
-        back.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        let stop = EventFd::new(libc::EFD_NONBLOCK).unwrap();
-        let stopped = stop.try_clone().unwrap();
-        let thread = std::thread::spawn(move || {
-            let mut relay = Relay::new(&inner_front, &inner_back);
-            relay.peer = peer;
-            relay.run(&stopped)
-        });
-        Self {
-            front,
-            back,
-            stop,
-            thread: Some(thread),
+        back.set_nonblocking(true).unwrap();
+        let mut relay = Relay::new(inner_front, inner_back);
+        relay.peer = peer;
+        Self { relay, front, back }
+    }
+
+    /// Takes what has been sent, until a message is whole or there is no more.
+    fn receive(&mut self) -> Result<Passed, RelayError> {
+        for _ in 0..4 {
+            let passed = self.relay.receive()?;
+            if passed != Passed::Part {
+                return Ok(passed);
+            }
         }
+        Ok(Passed::Part)
     }
 
-    fn end(&mut self) -> Result<Ended, RelayError> {
-        self.thread.take().unwrap().join().unwrap()
-    }
-
-    /// What the framework would read.
+    /// What the `vhost` crate would read.
     fn passed(&mut self, length: usize) -> Vec<u8> {
+        assert_eq!(self.receive(), Ok(Passed::Whole));
         let mut bytes = vec![0; length];
         self.back.read_exact(&mut bytes).unwrap();
+        assert!(self.back.read(&mut [0]).is_err(), "and no more");
         bytes
     }
 
@@ -108,7 +106,7 @@ fn a_table_that_names_more_than_it_has_is_left_to_the_framework() {
 fn unsealed_memory_of_a_stranger_ends_the_connection() {
     let mut bench = Bench::new(Peer::Foreign);
     bench.send_with(&roomy_table(), &memory());
-    assert_eq!(bench.end(), Err(RelayError::Unsealed));
+    assert_eq!(bench.receive(), Err(RelayError::Unsealed));
 }
 
 #[test]
@@ -117,63 +115,54 @@ fn a_payload_that_no_message_has_ends_the_connection() {
     let mut header = message(1, &[]);
     header[8..].copy_from_slice(&5000u32.to_ne_bytes());
     bench.front.write_all(&header).unwrap();
-    assert_eq!(bench.end(), Err(RelayError::TooLong(5000)));
+    assert_eq!(bench.receive(), Err(RelayError::TooLong(5000)));
 }
 
 #[test]
-fn replies_come_back_and_a_message_in_pieces_is_passed_whole() {
+fn a_message_in_pieces_is_passed_whole() {
     let mut bench = Bench::new(Peer::Child);
     let whole = message(11, &[3; 8]);
     for piece in whole.chunks(5) {
+        assert_eq!(bench.receive(), Ok(Passed::Part));
+        assert!(bench.back.read(&mut [0]).is_err());
         bench.front.write_all(piece).unwrap();
-        std::thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(bench.passed(whole.len()), whole);
+}
+
+#[test]
+fn a_reply_comes_back() {
+    let mut bench = Bench::new(Peer::Child);
     bench.back.write_all(&[9; 20]).unwrap();
+    bench.relay.take_reply().unwrap();
+    assert_eq!(bench.relay.interest(), PollFlags::OUT);
+    assert_eq!(bench.relay.pass_reply(), Ok(true));
+    assert_eq!(bench.relay.interest(), PollFlags::IN);
     let mut reply = [0; 20];
     bench.front.read_exact(&mut reply).unwrap();
     assert_eq!(reply, [9; 20]);
 }
 
 #[test]
-fn an_interrupt_descriptor_never_waits() {
-    let mut bench = Bench::new(Peer::Child);
-    let (call, other) = UnixStream::pair().unwrap();
-    let request = message(SET_VRING_CALL, &[0; 8]);
-    bench.send_with(&request, &call);
-    bench.passed(request.len());
-    let flags = rustix::fs::fcntl_getfl(&call).unwrap();
-    assert!(flags.contains(OFlags::NONBLOCK));
-    let flags = rustix::fs::fcntl_getfl(&other).unwrap();
-    assert!(!flags.contains(OFlags::NONBLOCK));
-}
-
-#[test]
-fn either_end_and_the_stop_end_it() {
+fn a_front_end_that_has_gone_is_noticed() {
     let mut bench = Bench::new(Peer::Child);
     bench.front.shutdown(std::net::Shutdown::Both).unwrap();
-    assert_eq!(bench.end(), Ok(Ended::Disconnected));
-    let mut bench = Bench::new(Peer::Child);
-    bench.back.shutdown(std::net::Shutdown::Both).unwrap();
-    assert_eq!(bench.end(), Ok(Ended::Disconnected));
-    let mut bench = Bench::new(Peer::Child);
-    bench.stop.write(1).unwrap();
-    assert_eq!(bench.end(), Ok(Ended::Stopped));
+    assert_eq!(bench.receive(), Ok(Passed::Closed));
+    bench.back.write_all(&[9; 20]).unwrap();
+    bench.relay.take_reply().unwrap();
+    assert_eq!(bench.relay.pass_reply(), Ok(false));
 }
 
 #[test]
-fn a_front_end_that_asks_and_never_reads_does_not_keep_it_from_stopping() {
+fn a_reply_that_nobody_reads_waits() {
     let mut bench = Bench::new(Peer::Child);
-    let mut back = bench.back.try_clone().unwrap();
-    // The framework answers as long as its answers are taken.
-    let answering = std::thread::spawn(move || {
-        let mut request = [0; HEADER];
-        while back.read_exact(&mut request).is_ok() && back.write_all(&[1; 2000]).is_ok() {}
-    });
-    bench.front.set_nonblocking(true).unwrap();
-    while bench.front.write_all(&message(1, &[])).is_ok() {}
-    bench.stop.write(1).unwrap();
-    assert_eq!(bench.end(), Ok(Ended::Stopped));
-    bench.back.shutdown(std::net::Shutdown::Both).unwrap();
-    answering.join().unwrap();
+    loop {
+        bench.back.write_all(&[1; 2000]).unwrap();
+        bench.relay.take_reply().unwrap();
+        assert_eq!(bench.relay.pass_reply(), Ok(true));
+        if bench.relay.has_reply() {
+            break;
+        }
+    }
+    assert_eq!(bench.relay.interest(), PollFlags::OUT);
 }

@@ -2,22 +2,17 @@
 //! restarted QEMU connects again. Each connection gets fresh virtqueues; the device stays.
 
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use vhost::vhost_user::{Error as Protocol, Listener};
-use vhost_user_backend::{Error as Framework, VhostUserDaemon};
-use vm_memory::{GuestMemoryAtomic, GuestMemoryMmap};
-use vmm_sys_util::epoll::EventSet;
 use vmm_sys_util::eventfd::EventFd;
 
-use super::device::{TIMER, WAKE};
-use super::relay::{Relay, RelayError};
-use super::{Backend, Device};
+use super::backend::{Backend, Event};
+use super::connection::{Connection, ConnectionError};
+use super::relay::RelayError;
 use crate::served::Ended;
 use crate::socket::{Socket, SocketError};
 use crate::wake::{borrow, drain};
@@ -36,139 +31,182 @@ pub enum ServeError {
     Accept(#[source] io::Error),
     /// The front end broke the protocol, or its messages do not get through.
     #[error(transparent)]
-    Relay(#[from] RelayError),
-    /// The framework gave up; in its words, as its own error cannot go to another thread.
-    #[error("vhost-user connection: {0}")]
-    Framework(String),
+    Connection(#[from] ConnectionError),
+    /// What notifies a virtqueue does not.
+    #[error("cannot read a vhost-user notification: {0}")]
+    Notification(#[source] io::Error),
 }
 
 impl ServeError {
     /// Whether the next front end may fare better.
     pub fn is_of_one_connection(&self) -> bool {
-        matches!(self, Self::Relay(_) | Self::Framework(_))
+        matches!(self, Self::Connection(_) | Self::Notification(_))
     }
 }
 
-/// A listening server and its device.
+/// A listening server and its device. The device's lock is taken for each turn; others may look at it in between.
 pub struct Server<B: Backend> {
     socket: Socket,
-    device: Arc<Device<B>>,
+    backend: Mutex<B>,
+    /// What the radio fires.
+    wake: EventFd,
 }
 
-enum Woken {
-    Client,
-    Radio,
-    Stop,
+/// Why the thread woke.
+struct Woken {
+    stop: bool,
+    radio: bool,
+    /// The listening socket or the front end's, with what there is.
+    socket: PollFlags,
+    /// Nothing has come: the device has been left alone for as long as it may.
+    rested: bool,
 }
 
 impl<B: Backend> Server<B> {
     /// Listens at `path`. A socket that nobody serves any more is replaced; a live one is refused.
-    pub fn bind(path: &Path, device: Arc<Device<B>>) -> Result<Self, ServeError> {
-        let socket = Socket::bind(path)?;
-        Ok(Self { socket, device })
+    pub fn bind(path: &Path, backend: B, wake: EventFd) -> Result<Self, ServeError> {
+        Ok(Self {
+            socket: Socket::bind(path)?,
+            backend: Mutex::new(backend),
+            wake,
+        })
     }
 
-    /// Where it listens.
-    pub fn path(&self) -> &Path {
-        self.socket.path()
-    }
-
-    /// Its device.
-    pub fn device(&self) -> &Arc<Device<B>> {
-        &self.device
+    /// Its device. A thread that died while it held the lock does not take the others with it.
+    pub fn backend(&self) -> MutexGuard<'_, B> {
+        self.backend.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Serves one front end from accept to its end, or to `stop`, which is not consumed.
     pub fn serve(&self, stop: &EventFd) -> Result<Ended, ServeError> {
-        let front = loop {
-            self.device.backend().idle();
-            match self.wait(stop)? {
-                Woken::Stop => return Ok(Ended::Stopped),
-                Woken::Radio => {}
-                Woken::Client => match self.socket.accept().map_err(ServeError::Accept)? {
-                    Some(front) => break front,
-                    None => continue,
-                },
-            }
+        let Some(front) = self.accept(stop)? else {
+            return Ok(Ended::Stopped);
         };
-        self.device.backend().connected();
-        let ended = self.connection(&front, stop);
-        self.device.set_connection(None);
-        let mut backend = self.device.backend();
-        if let Err(ServeError::Relay(RelayError::Unsealed)) = ended {
+        self.backend().connected();
+        let ended = self.until_ended(front, stop);
+        let mut backend = self.backend();
+        if let Err(ServeError::Connection(ConnectionError::Relay(RelayError::Unsealed))) = ended {
             backend.memory_refused();
         }
         backend.disconnected();
         ended
     }
 
-    fn wait(&self, stop: &EventFd) -> Result<Woken, ServeError> {
-        let mut fds = [
-            PollFd::new(&self.socket, PollFlags::IN),
-            PollFd::from_borrowed_fd(borrow(self.device.wake()), PollFlags::IN),
-            PollFd::from_borrowed_fd(borrow(stop), PollFlags::IN),
-        ];
-        match poll(&mut fds, None) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => return Err(ServeError::Wait(errno.into())),
-        }
-        let [client, radio, stop] = fds.map(|fd| !fd.revents().is_empty());
-        if radio {
-            drain(self.device.wake());
-        }
-        Ok(match (stop, client) {
-            (true, _) => Woken::Stop,
-            (_, true) => Woken::Client,
-            _ => Woken::Radio,
-        })
-    }
-
-    fn connection(&self, front: &UnixStream, stop: &EventFd) -> Result<Ended, ServeError> {
-        let (mut daemon, back) = self.start().map_err(|error| refused(&error))?;
-        self.device.set_connection(daemon.shutdown_handle());
-        let ended = Relay::new(front, &back).run(stop);
-        drop(back);
-        match (ended, daemon.wait()) {
-            (
-                Ok(ended),
-                Ok(())
-                | Err(Framework::HandleRequest(Protocol::Disconnected | Protocol::PartialMessage)),
-            ) => Ok(ended),
-            (Ok(_), Err(error)) => Err(refused(&error)),
-            (Err(error), _) => Err(error.into()),
-        }
-    }
-
-    /// Starts the framework's threads, and gives the relay's end of the line to them.
-    fn start(&self) -> vhost_user_backend::Result<(VhostUserDaemon<Arc<Device<B>>>, UnixStream)> {
-        let memory = GuestMemoryAtomic::new(GuestMemoryMmap::new());
-        let mut daemon = VhostUserDaemon::new("vhost".into(), Arc::clone(&self.device), memory)?;
-        for worker in daemon.get_epoll_handlers() {
-            let timer = self.device.timer().map_err(Framework::StartDaemon)?;
-            let wake = self.device.wake().as_raw_fd();
-            for (fd, event) in [(wake, WAKE), (timer, TIMER)] {
-                worker
-                    .register_listener(fd, EventSet::IN, event.into())
-                    .map_err(Framework::StartDaemon)?;
+    fn accept(&self, stop: &EventFd) -> Result<Option<UnixStream>, ServeError> {
+        loop {
+            self.backend().idle();
+            let listening = PollFd::new(&self.socket, PollFlags::IN);
+            let woken = self.wait(&mut vec![listening], None, stop)?;
+            if woken.stop {
+                return Ok(None);
+            }
+            if !woken.socket.is_empty()
+                && let Some(front) = self.socket.accept().map_err(ServeError::Accept)?
+            {
+                return Ok(Some(front));
             }
         }
-        let (listener, back) = self.inner_line().map_err(Framework::StartDaemon)?;
-        daemon.start(&mut Listener::from(listener))?;
-        Ok((daemon, back))
     }
 
-    /// The framework serves what it accepts and nothing else: a listener with one connection waiting, whose file lies
-    /// beside the socket for as long as that takes.
-    fn inner_line(&self) -> io::Result<(UnixListener, UnixStream)> {
-        let path = self.path().with_extension("inner");
-        let _ = std::fs::remove_file(&path);
-        let listener = UnixListener::bind(&path)?;
-        let back = UnixStream::connect(&path);
-        std::fs::remove_file(&path)?;
-        Ok((listener, back?))
+    fn until_ended(&self, front: UnixStream, stop: &EventFd) -> Result<Ended, ServeError> {
+        let connection = Connection::new(front, &*self.backend());
+        let mut connection = connection.map_err(ServeError::Accept)?;
+        let mut kicked = Vec::new();
+        loop {
+            let woken = self.wait_for_work(&connection, &mut kicked, stop)?;
+            if woken.stop {
+                return Ok(Ended::Stopped);
+            }
+            let mut guard = self.backend();
+            let backend = &mut *guard;
+            if woken.socket.intersects(PollFlags::HUP | PollFlags::ERR)
+                || !woken.socket.is_empty() && !connection.turn(backend)?
+            {
+                return Ok(Ended::Disconnected);
+            }
+            work(backend, &connection, woken.radio || woken.rested, &kicked)?;
+            if backend.is_broken() {
+                return Ok(Ended::Disconnected);
+            }
+        }
+    }
+
+    /// Waits for the front end, a notification, the radio, or the end; `kicked` says which queues have been notified.
+    fn wait_for_work(
+        &self,
+        connection: &Connection,
+        kicked: &mut Vec<bool>,
+        stop: &EventFd,
+    ) -> Result<Woken, ServeError> {
+        let limit = self.backend().sleep_limit();
+        let timeout = limit.and_then(|limit| Timespec::try_from(limit).ok());
+        let rings = connection.rings();
+        let (front, flags) = connection.front();
+        let mut fds = vec![PollFd::from_borrowed_fd(front, flags)];
+        let kicks = rings.vrings.iter().filter_map(|vring| vring.kick());
+        fds.extend(kicks.map(|kick| PollFd::from_borrowed_fd(kick, PollFlags::IN)));
+        let woken = self.wait(&mut fds, timeout, stop)?;
+        let mut found = fds.iter().skip(1).map(|fd| !fd.revents().is_empty());
+        let mut is_kicked = |running: bool| running && found.next().unwrap_or(false);
+        kicked.clear();
+        kicked.extend(
+            rings
+                .vrings
+                .iter()
+                .map(|vring| is_kicked(vring.kick().is_some())),
+        );
+        Ok(woken)
+    }
+
+    /// Waits for the first of `fds`, a socket, and those behind it, the radio and the end.
+    fn wait<'a>(
+        &'a self,
+        fds: &mut Vec<PollFd<'a>>,
+        timeout: Option<Timespec>,
+        stop: &'a EventFd,
+    ) -> Result<Woken, ServeError> {
+        let own = [borrow(&self.wake), borrow(stop)];
+        fds.extend(own.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let ready = match poll(fds, timeout.as_ref()) {
+            Ok(ready) => ready,
+            Err(Errno::INTR) => 1,
+            Err(errno) => return Err(ServeError::Wait(errno.into())),
+        };
+        let mut last = || fds.pop().is_some_and(|fd| !fd.revents().is_empty());
+        let (stop, radio) = (last(), last());
+        if radio {
+            drain(&self.wake);
+        }
+        let socket = fds.first().map_or(PollFlags::empty(), |fd| fd.revents());
+        Ok(Woken {
+            stop,
+            radio,
+            socket,
+            rested: ready == 0,
+        })
     }
 }
 
-fn refused(error: &Framework) -> ServeError {
-    ServeError::Framework(error.to_string())
+/// Has the device do what there is to do.
+fn work<B: Backend>(
+    backend: &mut B,
+    connection: &Connection,
+    woken: bool,
+    kicked: &[bool],
+) -> Result<(), ServeError> {
+    let mut rings = connection.rings();
+    if woken {
+        backend.event(Event::Woken, &mut rings.vrings);
+    }
+    for queue in 0..rings.vrings.len() {
+        let kicked = kicked.get(queue).copied().unwrap_or(false);
+        let notified = match rings.vrings.get_mut(queue) {
+            Some(vring) => vring.take_notification(kicked),
+            None => Ok(false),
+        };
+        if notified.map_err(|errno| ServeError::Notification(errno.into()))? {
+            backend.event(Event::Notified(queue), &mut rings.vrings);
+        }
+    }
+    Ok(())
 }

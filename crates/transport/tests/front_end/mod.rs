@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_transport::EventFd;
-use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
+use vhost::vhost_user::message::VhostUserVirtioFeatures;
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
@@ -127,17 +127,31 @@ impl Guest {
 }
 
 /// What QEMU does from connect to DRIVER_OK.
-pub fn connect(path: &Path, guest: &Guest, queues: [&Queue; 2]) -> Frontend {
-    let mut frontend = Frontend::connect(path, 2).unwrap();
+pub fn connect<const N: usize>(path: &Path, guest: &Guest, queues: [&Queue; N]) -> Frontend {
+    let frontend = offer(path, queues.len() as u64);
+    set_up(frontend, guest, queues)
+}
+
+/// The first half: features. A configuration space is asked for only if the device has one.
+pub fn offer(path: &Path, queues: u64) -> Frontend {
+    let mut frontend = Frontend::connect(path, queues).unwrap();
     frontend.set_owner().unwrap();
     let features = frontend.get_features().unwrap();
     assert!(features & VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits() != 0);
     let protocol = frontend.get_protocol_features().unwrap();
-    assert!(!protocol.contains(VhostUserProtocolFeatures::CONFIG));
     frontend.set_protocol_features(protocol).unwrap();
-    assert_eq!(frontend.get_queue_num().unwrap(), 2);
-    let wanted = 1 << 32 | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits();
+    assert_eq!(frontend.get_queue_num().unwrap(), queues);
+    let wanted = 1 << 5 | 1 << 32 | VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits();
     frontend.set_features(features & wanted).unwrap();
+    frontend
+}
+
+/// The other half: memory and virtqueues.
+pub fn set_up<const N: usize>(
+    mut frontend: Frontend,
+    guest: &Guest,
+    queues: [&Queue; N],
+) -> Frontend {
     frontend.set_mem_table(&[guest.region()]).unwrap();
     for (index, queue) in queues.into_iter().enumerate() {
         let user = |at: u64| at + 0x7000_0000;
