@@ -5,8 +5,17 @@
 //! Thin on purpose: nothing here decides anything about Wi-Fi. This is the only crate that may
 //! contain unsafe code: few blocks, each with its reason.
 
-#![deny(unsafe_op_in_unsafe_fn)]
+#![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 #![warn(missing_docs)]
+// Guests, front ends and hypervisors reach this code: nothing here may panic, or cut a number off unseen.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation
+    )
+)]
 
 pub mod hwsim;
 mod pci;
@@ -31,5 +40,4 @@ pub use socket::SocketError;
 pub use tap::{Tap, TapError};
 pub use tsc::time_stamp_counter;
 pub use vfio_user::{Interest, Malformed, Ready, Turn, VfioUserError, VfioUserServer};
-pub use vmm_sys_util::eventfd::EventFd;
-pub use wake::{EventWake, borrow};
+pub use wake::{EventFd, EventWake, borrow};

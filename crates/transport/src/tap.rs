@@ -15,7 +15,20 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 const CLONE: &str = "/dev/net/tun";
 /// Of a device that is made here: the kernel puts a number in.
 const PATTERN: &str = "airlane%d";
-const AF_INET: libc::sa_family_t = libc::AF_INET as libc::sa_family_t;
+const AF_INET: libc::sa_family_t = short(libc::AF_INET).cast_unsigned();
+/// Ethernet frames and nothing before them.
+const ATTACH: c_short = short(libc::IFF_TAP | libc::IFF_NO_PI);
+const UP: c_short = short(libc::IFF_UP | libc::IFF_BROADCAST | libc::IFF_MULTICAST);
+
+/// A constant in the 16 bits that `struct ifreq` and `struct sockaddr` have for it.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "checked before, while this crate is compiled"
+)]
+const fn short(constant: c_int) -> c_short {
+    assert!(constant >= 0 && constant <= c_short::MAX as c_int);
+    constant as c_short
+}
 
 /// A TAP device that cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -52,8 +65,8 @@ impl Tap {
         let file = rustix::fs::open(CLONE, flags, Mode::empty());
         let file = file.map_err(|errno| TapError::Clone(errno.into()))?;
         let asked = name.unwrap_or(PATTERN);
-        let flags = (libc::IFF_TAP | libc::IFF_NO_PI) as c_short;
-        let mut request = interface(asked, libc::__c_anonymous_ifr_ifru { ifru_flags: flags })?;
+        let flags = libc::__c_anonymous_ifr_ifru { ifru_flags: ATTACH };
+        let mut request = interface(asked, flags)?;
         control(file.as_fd(), libc::TUNSETIFF, &mut request).map_err(|error| {
             match error.raw_os_error() {
                 Some(libc::EPERM) => TapError::Permission(asked.to_owned()),
@@ -76,13 +89,12 @@ impl Tap {
     pub fn set_up(&self, address: Ipv4Addr, prefix: u8) -> Result<(), TapError> {
         let bits = u32::MAX.checked_shl(32 - u32::from(prefix.min(32)));
         let mask = Ipv4Addr::from(bits.unwrap_or(0));
-        let up = (libc::IFF_UP | libc::IFF_BROADCAST | libc::IFF_MULTICAST) as c_short;
         let steps = [
             (libc::SIOCSIFADDR, internet(address), "give an address to"),
             (libc::SIOCSIFNETMASK, internet(mask), "give a network to"),
             (
                 libc::SIOCSIFFLAGS,
-                libc::__c_anonymous_ifr_ifru { ifru_flags: up },
+                libc::__c_anonymous_ifr_ifru { ifru_flags: UP },
                 "turn on",
             ),
         ];

@@ -1,9 +1,52 @@
 //! Wake-ups by eventfd.
 
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use airlane_lane::ring::Wake;
-use vmm_sys_util::eventfd::EventFd;
+use rustix::event::{EventfdFlags, eventfd};
+
+/// A counter of the kernel's that threads and processes wait for (`man 2 eventfd`).
+#[derive(Debug)]
+pub struct EventFd(OwnedFd);
+
+impl EventFd {
+    /// One that counts from zero, with flags of `eventfd(2)`, as `libc::EFD_NONBLOCK`. It is closed on exec.
+    pub fn new(flags: i32) -> io::Result<Self> {
+        let flags = EventfdFlags::from_bits_retain(flags.cast_unsigned());
+        Ok(Self(eventfd(0, flags | EventfdFlags::CLOEXEC)?))
+    }
+
+    /// Another descriptor of the same counter.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    /// Adds to the counter.
+    pub fn write(&self, count: u64) -> io::Result<()> {
+        rustix::io::write(&self.0, &count.to_ne_bytes())?;
+        Ok(())
+    }
+
+    /// The counter, which is zero afterwards. Waits while it is zero, or fails if it is not to wait.
+    pub fn read(&self) -> io::Result<u64> {
+        let mut count = [0; 8];
+        rustix::io::read(&self.0, &mut count)?;
+        Ok(u64::from_ne_bytes(count))
+    }
+}
+
+impl AsFd for EventFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl AsRawFd for EventFd {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
 
 /// Wakes a thread that polls an eventfd.
 pub struct EventWake(pub EventFd);
@@ -17,8 +60,7 @@ impl Wake for EventWake {
 
 /// The eventfd as a descriptor that `poll` takes.
 pub fn borrow(event: &EventFd) -> BorrowedFd<'_> {
-    // SAFETY: the descriptor is open for as long as `event`, whose lifetime the result has.
-    unsafe { BorrowedFd::borrow_raw(event.as_raw_fd()) }
+    event.as_fd()
 }
 
 /// Consumes a wake-up, after `poll` has reported it.

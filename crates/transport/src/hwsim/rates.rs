@@ -73,7 +73,9 @@ pub fn legacy_index(band: Band, rate: Rate) -> u32 {
         }
         other => nearest_ofdm(other.hundred_kbps()).map(|index| first_ofdm + index),
     };
-    index.unwrap_or(0) as u32
+    index
+        .and_then(|index| u32::try_from(index).ok())
+        .unwrap_or(0)
 }
 
 fn nearest_ofdm(hundred_kbps: u32) -> Option<usize> {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use airlane_lane::ring::{Receiver, Sender};
-use vmm_sys_util::eventfd::EventFd;
 
 use super::backend::Backend;
 use super::{FromHwsim, HwsimCounters, ToHwsim};
 use crate::served::Ended;
 use crate::vhost_user::{ServeError, Server};
+use crate::wake::EventFd;
 
 /// A server that cannot be started.
 #[derive(Debug, thiserror::Error)]

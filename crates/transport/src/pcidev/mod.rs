@@ -18,11 +18,10 @@ mod msi;
 
 use std::path::Path;
 
-use vmm_sys_util::eventfd::EventFd;
-
 use crate::pci::LaneEnd;
 use crate::served::{Counters, Ended};
 use crate::vhost_user::Server;
+use crate::wake::EventFd;
 use backend::Backend;
 
 pub use crate::vhost_user::ServeError as PciDevError;

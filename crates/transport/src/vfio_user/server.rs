@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use vmm_sys_util::eventfd::EventFd;
 
 use super::connection::{Connection, Lost};
 use super::error::VfioUserError;
@@ -21,7 +20,7 @@ use super::turn::{Interest, Ready, Turn};
 use crate::pci::{LaneEnd, PciDevice};
 use crate::served::{Counters, Ended};
 use crate::socket::Socket;
-use crate::wake::{borrow, drain};
+use crate::wake::{EventFd, borrow, drain};
 
 /// A listening vfio-user server.
 pub struct VfioUserServer {

@@ -8,14 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use vmm_sys_util::eventfd::EventFd;
 
 use super::backend::{Backend, Event};
 use super::connection::{Connection, ConnectionError};
 use super::relay::RelayError;
 use crate::served::Ended;
 use crate::socket::{Socket, SocketError};
-use crate::wake::{borrow, drain};
+use crate::wake::{EventFd, borrow, drain};
 
 /// A front end that cannot be served, or one that was sent away.
 #[derive(Debug, thiserror::Error)]

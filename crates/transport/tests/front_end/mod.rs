@@ -7,11 +7,11 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use airlane_transport::EventFd;
 use vhost::vhost_user::message::VhostUserVirtioFeatures;
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
+use vmm_sys_util::eventfd::EventFd;
 
 pub const SIZE: u64 = 0x10_0000;
 pub const ENTRIES: u16 = 16;
