@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use airlane_dot11::{BufferPool, Dbm};
 use airlane_lane::ring::{Receiver, Sender};
+use airlane_waist::hwsim::{FromHwsim, HwsimFrame, ToHwsim};
 use virtio_queue::DescriptorChain;
 
 use super::codec::{self, FromGuest};
+use super::counters::HwsimCounters;
 use super::error::CodecError;
 use super::netlink::message_length;
 use super::waiting::Waiting;
-use super::{FromHwsim, HwsimCounters, HwsimFrame, ToHwsim};
 use crate::vhost_user::{self, Event, Guest, Vring, copy_in, copy_out};
 
 /// `HWSIM_NUM_VQS`.

@@ -6,12 +6,12 @@
 //! `mac80211_hwsim.h`, `hwsim_genl_policy` and the receive functions of `mac80211_hwsim.c`.
 
 use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
+use airlane_waist::hwsim::{MAX_RATES, ToHwsim, TxInfo};
 use arrayvec::ArrayVec;
 
 use super::error::{CodecError, LONGEST_RECEIVED, SHORTEST_RECEIVED};
 use super::netlink::{Attributes, Writer, message};
 use super::rates;
-use super::{MAX_RATES, ToHwsim, TxInfo};
 
 /// Commands (`HWSIM_CMD_*`).
 pub mod command {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use airlane_lane::ring::{Receiver, Sender};
+use airlane_waist::hwsim::{FromHwsim, ToHwsim};
 
 use super::backend::Backend;
-use super::{FromHwsim, HwsimCounters, ToHwsim};
+use super::counters::HwsimCounters;
 use crate::served::Ended;
 use crate::vhost_user::{ServeError, Server};
 use crate::wake::EventFd;

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::{HwsimCounters, ToHwsim};
+use airlane_waist::hwsim::ToHwsim;
+
+use super::counters::HwsimCounters;
 
 /// How many may wait. A guest gives up on frames without status beyond 200 per radio.
 pub const CAPACITY: usize = 512;
