@@ -12,25 +12,25 @@ use airlane_waist::{Event, Request};
 
 use crate::probe::{Probe, Stage};
 
-/// Host driver, NIC and a medium without airtime, somehow.
+/// Host driver, NIC and a medium, in one of two forms.
 pub trait Behind: Send + 'static {
     /// One card, nobody else.
-    fn new() -> Self;
+    fn new(mode: AirMode) -> Self;
     /// The medium, to put an access point there.
     fn air(&mut self) -> &mut Air;
     /// A VM asks for something.
     fn request(&mut self, now: Instant, vm: VmId, request: Request, probe: &impl Probe);
     /// An access point sends.
     fn inject(&mut self, now: Instant, from: RadioId, sent: Transmission, probe: &impl Probe);
-    /// Runs everything that is due.
-    fn step(&mut self, now: Instant, probe: &impl Probe);
+    /// Runs everything that is due, and says when to come back.
+    fn step(&mut self, now: Instant, probe: &impl Probe) -> Option<Instant>;
     /// The next event for a VM.
     fn next_for_vm(&mut self, probe: &impl Probe) -> Option<(VmId, Event)>;
 }
 
-fn config() -> AirConfig {
+fn config(mode: AirMode) -> AirConfig {
     AirConfig {
-        mode: AirMode::Infinite,
+        mode,
         ..AirConfig::default()
     }
 }
@@ -45,8 +45,8 @@ pub fn radio(name: &str) -> RadioConfig {
 }
 
 impl Behind for Radio {
-    fn new() -> Self {
-        Radio::new(config(), radio("card"), AccessPoints::new(Vec::new()))
+    fn new(mode: AirMode) -> Self {
+        Radio::new(config(mode), radio("card"), AccessPoints::new(Vec::new()))
     }
 
     fn air(&mut self) -> &mut Air {
@@ -61,8 +61,8 @@ impl Behind for Radio {
         self.air_mut().transmit(now, from, sent);
     }
 
-    fn step(&mut self, now: Instant, _: &impl Probe) {
-        Radio::step(self, now);
+    fn step(&mut self, now: Instant, _: &impl Probe) -> Option<Instant> {
+        Radio::step(self, now)
     }
 
     fn next_for_vm(&mut self, _: &impl Probe) -> Option<(VmId, Event)> {
@@ -79,8 +79,8 @@ pub struct Parts {
 }
 
 impl Behind for Parts {
-    fn new() -> Self {
-        let mut air = Air::new(config());
+    fn new(mode: AirMode) -> Self {
+        let mut air = Air::new(config(mode));
         let card = air.add_radio(radio("card"));
         Self {
             air,
@@ -102,8 +102,13 @@ impl Behind for Parts {
         probe.stage(Stage::Air, || self.air.transmit(now, from, sent));
     }
 
-    fn step(&mut self, now: Instant, probe: &impl Probe) {
-        while self.turn(now, probe) {}
+    fn step(&mut self, now: Instant, probe: &impl Probe) -> Option<Instant> {
+        loop {
+            let (moved, due) = self.turn(now, probe);
+            if !moved {
+                return due;
+            }
+        }
     }
 
     fn next_for_vm(&mut self, probe: &impl Probe) -> Option<(VmId, Event)> {
@@ -112,24 +117,25 @@ impl Behind for Parts {
 }
 
 impl Parts {
-    /// One turn of [`Radio::step`]; true when anything has moved.
-    fn turn(&mut self, now: Instant, probe: &impl Probe) -> bool {
+    /// One turn of [`Radio::step`]: whether anything has moved, and when to come back.
+    fn turn(&mut self, now: Instant, probe: &impl Probe) -> (bool, Option<Instant>) {
         let Self { air, host, nic, .. } = self;
         let mut moved = false;
-        probe.stage(Stage::Host, || host.step(now));
+        let mut due = probe.stage(Stage::Host, || host.step(now));
         while let Some((vm, request)) = probe.stage(Stage::Host, || host.next_for_nic()) {
             let mut air = Watched { air, probe };
             probe.stage(Stage::Nic, || nic.request(now, vm, request, &mut air));
             moved = true;
         }
-        probe.stage(Stage::Nic, || nic.step(now, &mut Watched { air, probe }));
-        probe.stage(Stage::Air, || air.step(now));
+        let next = probe.stage(Stage::Nic, || nic.step(now, &mut Watched { air, probe }));
+        due = Instant::earlier(due, next);
+        due = Instant::earlier(due, probe.stage(Stage::Air, || air.step(now)));
         moved |= self.hand_out_air_events(now, probe);
         while let Some((vm, event)) = probe.stage(Stage::Nic, || self.nic.next_event()) {
             probe.stage(Stage::Host, || self.host.event(now, vm, event));
             moved = true;
         }
-        moved
+        (moved, due)
     }
 
     fn hand_out_air_events(&mut self, now: Instant, probe: &impl Probe) -> bool {

@@ -1,11 +1,13 @@
 //! What is measured, and in which order: in every round each case has its turn, so that what disturbs
 //! the machine for a while disturbs them all.
 
+use airlane_air::AirMode;
 use airlane_bench::stats::Spread;
 use airlane_daemon::radio::Radio;
 
 use crate::behind::{Behind, Parts};
-use crate::found::{Baseline, Case, Direction, Effort, Outcome};
+use crate::caches::Caches;
+use crate::found::{Baseline, Case, Direction, Effort, Outcome, Surroundings};
 use crate::frames::{Cipher, Shape};
 use crate::probe::{Allocations, Probe, STAGES, Ticks, Whole, median};
 use crate::world::{Load, World};
@@ -16,10 +18,13 @@ pub const PAYLOADS: [usize; 2] = [64, 1_472];
 const VMS: [usize; 2] = [1, 16];
 /// Frames before anything is measured: every ring has gone round, every queue has its size.
 const WARM_UP: u64 = 600;
+/// Caches take long to fill with something else: so many times fewer frames are measured with cold ones.
+const FEWER_COLD: u64 = 64;
 
 /// The worlds that the cases need: for the whole, and for stages.
 struct Worlds {
     vms: usize,
+    real_medium: bool,
     whole: World<Radio>,
     parts: World<Parts>,
 }
@@ -34,17 +39,21 @@ struct Running {
 
 /// Measures every case.
 pub fn measure(ticks: &Ticks, effort: Effort) -> (Vec<Outcome>, Vec<Baseline>) {
-    let mut worlds = VMS.map(|vms| Worlds {
-        vms,
-        whole: World::new(vms),
-        parts: World::new(vms),
-    });
+    let mut worlds: Vec<Worlds> = [false, true]
+        .into_iter()
+        .flat_map(|real_medium| VMS.map(|vms| Worlds::new(vms, real_medium)))
+        .collect();
+    let mut caches = Caches::new();
     let mut running = start(&mut worlds, effort);
     let mut alone = PAYLOADS.map(|_| Vec::new());
     for _ in 0..effort.rounds {
         for one in &mut running {
-            let worlds = worlds.iter_mut().find(|worlds| worlds.vms == one.case.vms);
-            one.round(worlds.expect("a world for every case"), ticks, effort);
+            one.round(
+                Worlds::of(&mut worlds, one.case),
+                &mut caches,
+                ticks,
+                effort,
+            );
         }
         for (payload, samples) in PAYLOADS.into_iter().zip(&mut alone) {
             samples.push(cipher_alone(payload, ticks, effort));
@@ -59,13 +68,62 @@ pub fn measure(ticks: &Ticks, effort: Effort) -> (Vec<Outcome>, Vec<Baseline>) {
     (running.into_iter().map(Running::end).collect(), baselines)
 }
 
+impl Worlds {
+    fn new(vms: usize, real_medium: bool) -> Self {
+        let mode = match real_medium {
+            true => AirMode::default(),
+            false => AirMode::Infinite,
+        };
+        Self {
+            vms,
+            real_medium,
+            whole: World::new(vms, mode),
+            parts: World::new(vms, mode),
+        }
+    }
+
+    fn of(all: &mut [Self], case: Case) -> &mut Self {
+        let real = case.surroundings == Surroundings::RealMedium;
+        let mut all = all.iter_mut();
+        let found = all.find(|worlds| worlds.vms == case.vms && worlds.real_medium == real);
+        found.expect("a world for every case")
+    }
+}
+
+/// Every shape in bare surroundings, then the smallest and the largest in others.
 fn all() -> Vec<Case> {
+    let mut cases = bare();
+    let smallest = Shape {
+        payload: 64,
+        ccmp: false,
+    };
+    let largest = Shape {
+        payload: 1_472,
+        ccmp: true,
+    };
+    for surroundings in [Surroundings::RealMedium, Surroundings::ColdCaches] {
+        for direction in [Direction::Transmit, Direction::Receive] {
+            for shape in [smallest, largest] {
+                cases.extend(VMS.map(|vms| Case {
+                    surroundings,
+                    direction,
+                    shape,
+                    vms,
+                }));
+            }
+        }
+    }
+    cases
+}
+
+fn bare() -> Vec<Case> {
     let mut cases = Vec::new();
     for direction in [Direction::Transmit, Direction::Receive] {
         for payload in PAYLOADS {
             for ccmp in [false, true] {
                 let shape = Shape { payload, ccmp };
                 cases.extend(VMS.map(|vms| Case {
+                    surroundings: Surroundings::Bare,
                     direction,
                     shape,
                     vms,
@@ -77,11 +135,10 @@ fn all() -> Vec<Case> {
 }
 
 /// Warms up, and counts allocations in the steady state that follows.
-fn start(worlds: &mut [Worlds], effort: Effort) -> Vec<Running> {
+fn start(all_worlds: &mut [Worlds], effort: Effort) -> Vec<Running> {
     let mut running = Vec::new();
     for case in all() {
-        let worlds = worlds.iter_mut().find(|worlds| worlds.vms == case.vms);
-        let worlds = worlds.expect("a world for every case");
+        let worlds = Worlds::of(all_worlds, case);
         let load = worlds.whole.load(case.shape);
         let quiet = Allocations::default();
         for _ in 0..WARM_UP * case.vms as u64 {
@@ -114,14 +171,23 @@ impl Case {
 }
 
 impl Running {
-    fn round(&mut self, worlds: &mut Worlds, ticks: &Ticks, effort: Effort) {
+    fn round(&mut self, worlds: &mut Worlds, caches: &mut Caches, ticks: &Ticks, effort: Effort) {
+        let cold = self.case.surroundings == Surroundings::ColdCaches;
+        let count = effort.frames / if cold { FEWER_COLD } else { 1 };
+        let mut prepare = || {
+            if cold {
+                caches.chill();
+            }
+        };
         let whole = Whole::new(ticks);
-        let frames = (0..effort.frames).map(|_| {
+        let frames = (0..count).map(|_| {
+            prepare();
             self.case.go(&mut worlds.whole, &self.load, &whole);
             whole.take()
         });
         self.whole.push(median(frames.collect()));
-        let frames = (0..effort.frames).map(|_| {
+        let frames = (0..count).map(|_| {
+            prepare();
             self.case.go(&mut worlds.parts, &self.load, ticks);
             ticks.take()
         });

@@ -15,9 +15,33 @@ pub enum Direction {
     Receive,
 }
 
+/// What surrounds the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surroundings {
+    /// A medium without airtime, caches that hold what the last frame has left: the least a frame can take.
+    Bare,
+    /// A medium with airtime, run event by event in virtual time: back-off, frame, ACK.
+    RealMedium,
+    /// As bare, but other memory was used between two frames, more of it than the caches hold.
+    ColdCaches,
+}
+
+impl Surroundings {
+    /// As tables name them.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bare => "bare",
+            Self::RealMedium => "real medium",
+            Self::ColdCaches => "cold caches",
+        }
+    }
+}
+
 /// One line of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
+    /// What surrounds the code.
+    pub surroundings: Surroundings,
     /// Which way.
     pub direction: Direction,
     /// What frame.

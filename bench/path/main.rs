@@ -1,5 +1,6 @@
 //! What a frame costs on its way from a guest's doorbell to the NIC and back, and from the medium into
-//! a guest's buffer: time-stamp ticks and allocations, without airtime, in one thread.
+//! a guest's buffer: time-stamp ticks and allocations, in one thread. First without airtime and with warm
+//! caches, which is the least that a frame can take; then with the real medium, and with cold caches.
 //!
 //! Real descriptors in fake guest memory, the daemon's own state machines, the rings of its lanes.
 //! Not here: sockets, wake-ups, threads, and the guest.
@@ -7,6 +8,7 @@
 //! `cargo bench`, `cargo bench -- --json`, `cargo bench -- --quick`.
 
 mod behind;
+mod caches;
 mod cases;
 mod found;
 mod frames;

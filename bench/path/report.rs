@@ -3,7 +3,7 @@
 use airlane_bench::stats::Spread;
 use serde_json::{Value, json};
 
-use crate::found::{Baseline, Direction, Outcome, Translated};
+use crate::found::{Baseline, Direction, Outcome, Surroundings, Translated};
 use crate::probe::{Stage, Ticks};
 
 /// Everything that was found.
@@ -32,8 +32,14 @@ impl Findings {
             ticks.reading(),
         );
         println!("{}", head());
-        for outcome in &self.outcomes {
+        let (bare, others) = self.by_surroundings();
+        for outcome in bare {
             println!("{}", line(outcome));
+        }
+        println!("\n{:12} {}", "surroundings", head());
+        for outcome in others {
+            let name = outcome.case.surroundings.name();
+            println!("{name:12} {}", line(outcome));
         }
         println!("\n{TRANSLATION}");
         self.translations
@@ -47,9 +53,17 @@ impl Findings {
         }
     }
 
+    /// Bare ones first: those are what all versions have measured.
+    fn by_surroundings(&self) -> (Vec<&Outcome>, Vec<&Outcome>) {
+        let bare = |outcome: &&Outcome| outcome.case.surroundings == Surroundings::Bare;
+        self.outcomes.iter().partition(bare)
+    }
+
     /// As JSON.
     pub fn print_json(&self, ticks: &Ticks) {
-        let cases: Vec<Value> = self.outcomes.iter().map(case).collect();
+        let (bare, others) = self.by_surroundings();
+        let cases: Vec<Value> = bare.into_iter().map(case).collect();
+        let others: Vec<Value> = others.into_iter().map(case_in_surroundings).collect();
         let alone = |baseline: &Baseline| json!({ "bytes": baseline.bytes, "ticks": spread_json(baseline.ticks) });
         let alone: Vec<Value> = self.baselines.iter().map(alone).collect();
         let document = json!({
@@ -57,6 +71,7 @@ impl Findings {
             "rounds": self.rounds,
             "frames_per_round": self.frames,
             "cases": cases,
+            "cases_in_other_surroundings": others,
             "aes_ccm_alone": alone,
             "translations": self.translations.iter().map(translation_json).collect::<Vec<Value>>(),
         });
@@ -145,6 +160,12 @@ fn case(outcome: &Outcome) -> Value {
         "ticks_by_stage": stages.collect::<serde_json::Map<_, _>>(),
         "allocations_by_stage": counts.collect::<serde_json::Map<_, _>>(),
     })
+}
+
+fn case_in_surroundings(outcome: &Outcome) -> Value {
+    let mut value = case(outcome);
+    value["surroundings"] = json!(outcome.case.surroundings.name());
+    value
 }
 
 fn way(direction: Direction) -> &'static str {

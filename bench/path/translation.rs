@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 
+use airlane_air::AirMode;
 use airlane_bench::stats::Spread;
 use airlane_daemon::radio::Radio;
 use airlane_dma::{Backing, Memory, Translation, Window};
@@ -39,7 +40,7 @@ pub fn measure(ticks: &Ticks, effort: Effort) -> Vec<Translated> {
 
 impl Running {
     fn new(way: Translation) -> Self {
-        let mut world = World::translated(1, way);
+        let mut world = World::translated(1, way, AirMode::Infinite);
         let load = world.load(SHAPE);
         let idle = crate::probe::Unwatched;
         (0..WARM_UP).for_each(|_| world.transmit(&load, &idle));

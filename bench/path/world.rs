@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use airlane_air::{RadioId, Transmission};
+use airlane_air::{AirMode, RadioId, Transmission};
 use airlane_dma::{Backing, Memory, Translation};
 use airlane_dot11::{Band, Buffer, Channel, MacAddr, OfdmRate, Rate};
 use airlane_iwl::testing::{FakeDriver, Station, TxOptions};
@@ -26,6 +26,9 @@ const LANE_RING: usize = 1_024;
 const RATE: u32 = 0x4003;
 /// Time between two frames.
 const PACE: Micros = Micros(20);
+/// Longer than a frame alone on the medium takes with its back-off and its ACK, and shorter than the wait for
+/// anything that has nothing to do with it.
+const EXCHANGE: Micros = Micros(2_000);
 
 /// Ranges that a VMM maps beside main memory: ROMs, the frame buffer, hot-plugged pieces.
 const RANGES: u64 = 11;
@@ -46,6 +49,7 @@ pub struct World<B> {
     behind: B,
     lanes: Vec<Lane>,
     access_point: RadioId,
+    mode: AirMode,
     now: Instant,
     turn: usize,
 }
@@ -59,13 +63,13 @@ pub struct Load {
 
 impl<B: Behind> World<B> {
     /// `vms` associated stations, each with a CCMP key.
-    pub fn new(vms: usize) -> Self {
-        Self::translated(vms, Translation::default())
+    pub fn new(vms: usize, mode: AirMode) -> Self {
+        Self::translated(vms, Translation::default(), mode)
     }
 
     /// The same with addresses translated this way.
-    pub fn translated(vms: usize, way: Translation) -> Self {
-        let mut behind = B::new();
+    pub fn translated(vms: usize, way: Translation, mode: AirMode) -> Self {
+        let mut behind = B::new(mode);
         let air = behind.air();
         let access_point = air.add_radio(radio("access point"));
         air.tune(Instant(0), access_point, Some(channel()));
@@ -79,6 +83,7 @@ impl<B: Behind> World<B> {
             behind,
             lanes,
             access_point,
+            mode,
             now,
             turn: 0,
         }
@@ -111,7 +116,7 @@ impl<B: Behind> World<B> {
             probe.stage(Doorbell, || lane.driver.ring(QUEUE));
             lane.ask(probe);
             lane.pass_on(self.now, &mut self.behind, probe);
-            self.behind.step(self.now, probe);
+            self.now = exchange(&mut self.behind, self.mode, self.now, probe);
             lane.bring_back(&mut self.behind, probe);
             lane.tell(probe);
         });
@@ -134,7 +139,7 @@ impl<B: Behind> World<B> {
         probe.whole(|| {
             let (now, from) = (self.now, self.access_point);
             self.behind.inject(now, from, sent, probe);
-            self.behind.step(now, probe);
+            self.now = exchange(&mut self.behind, self.mode, now, probe);
             lane.bring_back(&mut self.behind, probe);
             lane.tell(probe);
         });
@@ -186,6 +191,24 @@ impl Lane {
         }
         self.ask(probe);
     }
+}
+
+/// Runs what is due until the frame is acknowledged; when that is. A medium without airtime is done at once.
+fn exchange(
+    behind: &mut impl Behind,
+    mode: AirMode,
+    mut now: Instant,
+    probe: &impl Probe,
+) -> Instant {
+    let quiet = now + EXCHANGE;
+    while let Some(due) = behind.step(now, probe)
+        && mode != AirMode::Infinite
+        && now < due
+        && due < quiet
+    {
+        now = due;
+    }
+    now
 }
 
 fn channel() -> Channel {
