@@ -7,6 +7,7 @@
     reason = "load and its measurement go by the real clock"
 )]
 
+mod baseline;
 mod configuration;
 mod figures;
 pub mod finding;

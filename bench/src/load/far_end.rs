@@ -15,7 +15,7 @@ use airlane_dot11::{Buffer, Channel, EdcaParameters, MacAddr, OfdmRate, Rate, fr
 use airlane_lane::{Instant, Micros};
 
 use super::words::{self, Word};
-use airlane_daemon::Neighbour;
+use airlane_daemon::ExternalStation;
 
 /// Payload of an acknowledgement: behind LLC, IPv4 and 8 bytes, the rest of TCP's header with time stamps.
 pub const ACKNOWLEDGEMENT: usize = 32 - 8;
@@ -221,7 +221,7 @@ impl FarEnd {
     }
 }
 
-impl Neighbour for FarEnd {
+impl ExternalStation for FarEnd {
     fn join(&mut self, now: Instant, air: &mut Air) {
         let radio = air.add_radio(self.config.clone());
         air.set_addresses(radio, &[self.address]);

@@ -1,4 +1,4 @@
-//! One thing to be measured, set up and kept up: a daemon with its VMs, or the unshared card with its one.
+//! One thing to be measured, set up and kept up: a daemon with its VMs, or the baseline with its one.
 //! Several stand side by side, idle but for the one whose turn it is, so that turns can follow each other at
 //! once.
 
@@ -16,10 +16,9 @@ use super::far_end::FarEnd;
 use super::processor::{self, Threads, Used};
 use super::station::{Load, Station, Tally};
 use super::window::Window;
+use crate::baseline::Baseline;
 use crate::configuration::Configuration;
-use airlane_daemon::{
-    CardConfig, Daemon, DaemonConfig, Neighbour, Transport, UnsharedCard, VmCard,
-};
+use airlane_daemon::{CardConfig, Daemon, DaemonConfig, ExternalStation, Transport, VmCard};
 use airlane_trace::Traces;
 
 const FAR_END: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
@@ -70,7 +69,7 @@ pub struct Rig {
 
 enum Served {
     Shared(Box<Daemon>),
-    Unshared(#[expect(dead_code, reason = "held until the rig goes")] UnsharedCard),
+    Baseline(#[expect(dead_code, reason = "held until the rig goes")] Baseline),
 }
 
 impl Rig {
@@ -80,7 +79,7 @@ impl Rig {
         let before = processor::of_process();
         let channel = Channel::new(Band::Ghz5, 36).context("channel 36 exists")?;
         let far_end = FarEnd::new(FAR_END, channel, radio("far end"));
-        let others: Vec<Box<dyn Neighbour>> = vec![Box::new(far_end)];
+        let others: Vec<Box<dyn ExternalStation>> = vec![Box::new(far_end)];
         let mut sockets = Vec::new();
         let served = match setting.configuration {
             Configuration::Native => {
@@ -90,9 +89,9 @@ impl Rig {
                     address: address(0),
                 };
                 let air = air(setting.air);
-                let card = UnsharedCard::start(&socket, identity, air, radio("card"), others)?;
+                let card = Baseline::start(&socket, identity, air, radio("card"), others)?;
                 sockets.push(socket);
-                Served::Unshared(card)
+                Served::Baseline(card)
             }
             _ => {
                 let config = daemon(&setting, folder.path());
@@ -121,7 +120,7 @@ impl Rig {
     pub fn trace(&self) -> anyhow::Result<Option<Traces>> {
         match &self.served {
             Served::Shared(daemon) => daemon.handle().trace().map(Some),
-            Served::Unshared(_) => Ok(None),
+            Served::Baseline(_) => Ok(None),
         }
     }
 
@@ -275,11 +274,11 @@ mod tests {
 
     #[test]
     fn the_medium_runs_with_the_same_slack_and_priority_on_both_paths() {
-        let unshared = Rig::new(Setting::alone(Configuration::Native)).unwrap();
+        let baseline = Rig::new(Setting::alone(Configuration::Native)).unwrap();
         let shared = Rig::new(Setting::alone(Configuration::Default)).unwrap();
         let of = |rig: &Rig, kind| rig.threads.scheduling(kind);
-        let unshared = of(&unshared, "native");
-        assert_eq!(unshared.len(), 1, "one thread does it all");
-        assert_eq!(of(&shared, "radio"), unshared);
+        let baseline = of(&baseline, "native");
+        assert_eq!(baseline.len(), 1, "one thread does it all");
+        assert_eq!(of(&shared, "radio"), baseline);
     }
 }

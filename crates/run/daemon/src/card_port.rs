@@ -32,12 +32,12 @@ pub struct LaneCounters {
 }
 
 /// Length of BAR 0 (`iwl-fh.h`: the last register lies below 0x2000).
-pub(super) const BAR_SIZE: u64 = 0x2000;
+pub const BAR_SIZE: u64 = 0x2000;
 
 /// A PCI Express function has an extended configuration space, even an empty one. QEMU's ports rely on
 /// it: from 11.1 on they read Link Status 2 (PCI Express Base 2.0 7.8.20) of whatever is behind them,
 /// which lies beyond 256 bytes where the capability is near their end.
-pub(super) const CONFIG_SIZE: u64 = 4096;
+pub const CONFIG_SIZE: u64 = 4096;
 
 /// Events that go into receive buffers together: fewer than the frames that a card lets wait for them.
 const DELIVERY: usize = 64;

@@ -3,7 +3,7 @@
 
 mod capture;
 mod card_port;
-mod clock;
+pub mod clock;
 mod handle;
 mod listeners;
 mod looker;
@@ -14,7 +14,6 @@ mod radio_thread;
 #[cfg(test)]
 mod traced;
 mod tuning;
-mod unshared;
 pub mod uplink;
 
 use std::path::{Path, PathBuf};
@@ -35,11 +34,12 @@ use anyhow::Context;
 
 use airlane_engine::radio::Radio;
 pub use airlane_engine::{
-    AccessPoints, BuiltIn, BuiltInStatus, BuiltIns, DataPath, Neighbour, Placed, RadioStatus,
+    AccessPoints, BuiltIn, BuiltInStatus, BuiltIns, DataPath, ExternalStation, Placed, RadioStatus,
     Served, Site, VmacStatus, journal, radio,
 };
 use airlane_trace::{Collector, Tracer};
 use capture::{Capture, Taps};
+pub use card_port::{BAR_SIZE, CONFIG_SIZE};
 use card_port::{CardPort, LaneReport};
 use clock::Clock;
 use handle::Ways;
@@ -48,7 +48,6 @@ use looker::Looker;
 pub use priority::raise_priority;
 use radio_thread::{Ask, Ends, HwsimEnds, LaneEnds, RadioThread};
 pub use tuning::Tuning;
-pub use unshared::UnsharedCard;
 use uplink::Uplink;
 
 /// Requests, and events, that one lane's rings hold.
@@ -142,7 +141,7 @@ impl Daemon {
     /// The same, with these others on the medium.
     pub fn start_among(
         config: DaemonConfig,
-        neighbours: Vec<Box<dyn Neighbour>>,
+        external: Vec<Box<dyn ExternalStation>>,
     ) -> anyhow::Result<Self> {
         anyhow::ensure!(
             config.cards.len() <= 1,
@@ -209,8 +208,8 @@ impl Daemon {
         for built_in in config.built_ins {
             radio.add_built_in(built_in);
         }
-        for neighbour in neighbours {
-            radio.add_neighbour(neighbour);
+        for station in external {
+            radio.add_external(station);
         }
         radio.air_mut().set_tap(Box::new(Taps::new(joining)));
         if let Some(path) = &config.capture {

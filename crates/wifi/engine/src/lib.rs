@@ -7,15 +7,15 @@ mod access_points;
 mod built_in;
 pub mod counters;
 mod data_path;
+mod external_station;
 mod hwsim_frame;
 pub mod journal;
-mod neighbour;
 pub mod radio;
 mod status;
 
 pub use access_points::{AccessPoints, ApCounters, MAX_RADIOS, Site};
 pub use built_in::{BuiltIn, BuiltIns, Served};
 pub use data_path::{DataPath, DataPathError};
-pub use neighbour::{Neighbour, hand_to_neighbours, step_neighbours};
+pub use external_station::{ExternalStation, hand_to_external, step_external};
 pub use radio::Placed;
 pub use status::{BuiltInStatus, RadioStatus, VmacStatus};

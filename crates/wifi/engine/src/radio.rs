@@ -15,8 +15,8 @@ use airlane_waist::{Command, Event, Request};
 use super::access_points::AccessPoints;
 use super::built_in::{BuiltIn, BuiltIns};
 use super::data_path::DataPath;
+use super::external_station::{ExternalStation, hand_to_external, step_external};
 use super::journal::Journal;
-use super::neighbour::{Neighbour, hand_to_neighbours, step_neighbours};
 
 /// A radio that can be put elsewhere while it is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Radio {
     card: RadioId,
     access_points: AccessPoints,
     built_ins: BuiltIns,
-    neighbours: Vec<Box<dyn Neighbour>>,
+    external: Vec<Box<dyn ExternalStation>>,
     journal: Journal,
     data_path: DataPath,
     for_vms: VecDeque<(VmId, Event)>,
@@ -61,7 +61,7 @@ impl Radio {
             card,
             access_points,
             built_ins: BuiltIns::default(),
-            neighbours: Vec::new(),
+            external: Vec::new(),
             journal: Journal::default(),
             data_path: DataPath::default(),
             for_vms: VecDeque::new(),
@@ -86,9 +86,9 @@ impl Radio {
     }
 
     /// Somebody else on the medium.
-    pub fn add_neighbour(&mut self, mut neighbour: Box<dyn Neighbour>) {
-        neighbour.join(self.now, &mut self.air);
-        self.neighbours.push(neighbour);
+    pub fn add_external(&mut self, mut station: Box<dyn ExternalStation>) {
+        station.join(self.now, &mut self.air);
+        self.external.push(station);
     }
 
     /// Settings of the host driver; before any VM asks for anything.
@@ -145,8 +145,8 @@ impl Radio {
             let mut moved = self.pass_to_nic(now);
             wake = Instant::earlier(wake, self.nic.step(now, &mut self.air));
             wake = Instant::earlier(wake, self.built_ins.step(now, &mut self.air));
-            let neighbours = step_neighbours(&mut self.neighbours, now, &mut self.air);
-            wake = Instant::earlier(wake, neighbours);
+            let due = step_external(&mut self.external, now, &mut self.air);
+            wake = Instant::earlier(wake, due);
             wake = Instant::earlier(wake, self.air.step(now));
             moved |= self.hand_out_air_events(now);
             moved |= self.pass_to_vms(now);
@@ -200,7 +200,7 @@ impl Radio {
             if event.radio() == self.card {
                 self.nic.air_event(now, event, &mut self.air);
             } else if !self.built_ins.air_event(now, &event)
-                && !hand_to_neighbours(&mut self.neighbours, now, &event)
+                && !hand_to_external(&mut self.external, now, &event)
             {
                 self.access_points
                     .hold_for_sleeper(now, &event, &mut self.air);

@@ -1,63 +1,61 @@
 //! The yardstick: one card on its NIC and its medium in one thread, without what sharing needs. No rings
 //! between threads, no host driver, no second VM. Benchmarks compare with it; nothing else uses it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use airlane_air::{Air, AirConfig, RadioConfig, RadioId};
 use airlane_dma::Memory;
-use airlane_engine::{Neighbour, hand_to_neighbours, step_neighbours};
+use airlane_engine::{ExternalStation, hand_to_external, step_external};
 use airlane_iwl::{Device, Identity};
 use airlane_lane::{Instant, VmId};
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_transport::{Ended, EventFd, LaneEnd, PciDevice, VfioUserServer};
 
-use super::card_port::{BAR_SIZE, CONFIG_SIZE};
-use super::clock::Clock;
-use super::{libc_nonblock, raise_priority, spawn};
+use airlane_daemon::clock::Clock;
+use airlane_daemon::{BAR_SIZE, CONFIG_SIZE, raise_priority};
 
 /// A served card that shares nothing. Dropping it stops it.
-pub struct UnsharedCard {
-    socket: PathBuf,
+pub struct Baseline {
     stop: EventFd,
     thread: Option<JoinHandle<()>>,
 }
 
-impl UnsharedCard {
+impl Baseline {
     /// Opens the socket at `socket` and serves one VMM after the other in a thread named `native`.
     pub fn start(
         socket: &Path,
         identity: Identity,
         air: AirConfig,
         card: RadioConfig,
-        neighbours: Vec<Box<dyn Neighbour>>,
+        external: Vec<Box<dyn ExternalStation>>,
     ) -> anyhow::Result<Self> {
         let mut server = VfioUserServer::bind(socket)?;
-        let stop = EventFd::new(libc_nonblock())?;
+        let stop = eventfd()?;
         let stopped = stop.try_clone()?;
-        let wake = EventFd::new(libc_nonblock())?;
-        let mut port = Port::new(identity, air, card, neighbours);
-        let thread = spawn("native".to_owned(), move || {
+        let wake = eventfd()?;
+        let mut port = Port::new(identity, air, card, external);
+        let thread = std::thread::Builder::new().name("native".to_owned());
+        let thread = thread.spawn(move || {
             raise_priority();
             while !matches!(server.serve(&mut port, &wake, &stopped), Ok(Ended::Stopped)) {
                 port.device.reset();
             }
         })?;
         Ok(Self {
-            socket: socket.to_owned(),
             stop,
             thread: Some(thread),
         })
     }
-
-    /// Where the VMM attaches the card.
-    pub fn socket(&self) -> &Path {
-        &self.socket
-    }
 }
 
-impl Drop for UnsharedCard {
+fn eventfd() -> anyhow::Result<EventFd> {
+    let nonblocking = i32::try_from(rustix::event::EventfdFlags::NONBLOCK.bits())?;
+    Ok(EventFd::new(nonblocking)?)
+}
+
+impl Drop for Baseline {
     fn drop(&mut self) {
         let _ = self.stop.write(1);
         if let Some(thread) = self.thread.take() {
@@ -72,7 +70,7 @@ struct Port {
     nic: Nic,
     air: Air,
     card: RadioId,
-    neighbours: Vec<Box<dyn Neighbour>>,
+    external: Vec<Box<dyn ExternalStation>>,
     clock: Clock,
     due: Option<Instant>,
 }
@@ -82,7 +80,7 @@ impl Port {
         identity: Identity,
         air: AirConfig,
         card: RadioConfig,
-        mut neighbours: Vec<Box<dyn Neighbour>>,
+        mut external: Vec<Box<dyn ExternalStation>>,
     ) -> Self {
         let mut air = Air::new(air);
         let card = air.add_radio(card);
@@ -90,15 +88,15 @@ impl Port {
         if let Some(vm) = VmId::all().next() {
             nic.assign(vm, identity.address, AddressPolicy::default());
         }
-        for neighbour in &mut neighbours {
-            neighbour.join(Instant(0), &mut air);
+        for station in &mut external {
+            station.join(Instant(0), &mut air);
         }
         Self {
             device: Device::new(identity),
             nic,
             air,
             card,
-            neighbours,
+            external,
             clock: Clock::start(),
             due: None,
         }
@@ -108,17 +106,14 @@ impl Port {
     fn turn(&mut self, now: Instant) -> bool {
         let mut moved = self.ask(now);
         let mut due = self.nic.step(now, &mut self.air);
-        due = Instant::earlier(
-            due,
-            step_neighbours(&mut self.neighbours, now, &mut self.air),
-        );
+        due = Instant::earlier(due, step_external(&mut self.external, now, &mut self.air));
         self.due = Instant::earlier(due, self.air.step(now));
         while let Some(event) = self.air.next_event() {
             moved = true;
             if event.radio() == self.card {
                 self.nic.air_event(now, event, &mut self.air);
             } else {
-                hand_to_neighbours(&mut self.neighbours, now, &event);
+                hand_to_external(&mut self.external, now, &event);
             }
         }
         while let Some((_, event)) = self.nic.next_event() {
