@@ -69,8 +69,8 @@ enum Command {
     /// Shows what each stage of a frame's way takes, of a run that goes on
     #[command(after_help = trace::EXAMPLES)]
     Trace(trace::Arguments),
-    /// Measures what sharing a card costs: each figure of the paper, ours beside theirs
-    #[command(after_help = bench::EXAMPLES)]
+    /// Measures what sharing a card costs (a program of its own: airlane-bench)
+    #[command(disable_help_flag = true)]
     Bench(bench::Arguments),
     /// Looks whether everything is there that a run needs
     Doctor {

@@ -3,7 +3,6 @@
 
 mod cli;
 mod client;
-mod cost;
 #[allow(
     clippy::disallowed_methods,
     reason = "time-outs of real processes need the real clock"
