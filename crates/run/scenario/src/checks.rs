@@ -6,6 +6,10 @@ use toml::Spanned;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
+/// What the check `power-save` was called; it never showed that anything sleeps. Scenarios may still say so, and then
+/// find the check under this name in the report.
+const FORMERLY_POWER_SAVE: &str = "slept";
+
 /// One entry per VM: of the VM named, else of all.
 pub fn check(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<Vec<Check>> {
     let kind = check_kind(source, scenario, raw)?;
@@ -14,7 +18,7 @@ pub fn check(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<Ve
         Some(value) => vec![vm_named(source, scenario, value)?],
         None => (0..scenario.vms.len()).collect(),
     };
-    let name = raw.name.as_ref().map_or(kind.word(), |name| name.get_ref());
+    let name = raw.name.as_ref().unwrap_or(&raw.kind).get_ref();
     for &vm in &vms {
         allowed(source, scenario, raw, &kind, name, vm)?;
     }
@@ -62,7 +66,7 @@ fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<C
             witness: witness(source, scenario, raw)?,
             seconds: seconds(15)?,
         },
-        "slept" => CheckKind::Slept {
+        "power-save" | FORMERLY_POWER_SAVE => CheckKind::PowerSave {
             seconds: seconds(5)?,
         },
         "life-cycle" => CheckKind::LifeCycle {
@@ -76,7 +80,7 @@ fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<C
         },
         other => {
             let message = format!("there is no check `{other}`");
-            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, slept, life-cycle, high-throughput, roamed, outage, killed";
+            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, power-save, life-cycle, high-throughput, roamed, outage, killed";
             return Err(source.error(&raw.kind.span(), message, remedy));
         }
     })
@@ -172,7 +176,7 @@ fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Resu
         CheckKind::HighThroughput { .. } => &["seconds"],
         CheckKind::Roamed(_) => &["to", "seconds", "max_gap", "witness"],
         CheckKind::Outage { .. } | CheckKind::Killed { .. } => &["seconds", "witness"],
-        CheckKind::Slept { .. } => &["seconds"],
+        CheckKind::PowerSave { .. } => &["seconds"],
         CheckKind::LifeCycle { .. } => &["action", "times", "witness"],
     };
     let written = [

@@ -232,8 +232,8 @@ pub enum CheckKind {
         /// How long the access point is gone.
         seconds: u64,
     },
-    /// It saves power, and is still reached after a quiet time.
-    Slept {
+    /// Power save is on in its driver, and it is still reached after a quiet time.
+    PowerSave {
         /// The quiet time.
         seconds: u64,
     },
@@ -315,7 +315,7 @@ impl CheckKind {
             | Self::HighThroughput { .. }
             | Self::Killed { .. } => Some("iperf3 server"),
             Self::Outage { .. } => Some("process to kill"),
-            Self::Slept { .. } => Some("shell to ask from"),
+            Self::PowerSave { .. } => Some("shell to ask from"),
             Self::Associated
             | Self::Refused
             | Self::Ping { .. }
@@ -338,7 +338,7 @@ impl CheckKind {
             Self::HighThroughput { .. } => "high-throughput",
             Self::Roamed(_) => "roamed",
             Self::Outage { .. } => "outage",
-            Self::Slept { .. } => "slept",
+            Self::PowerSave { .. } => "power-save",
             Self::LifeCycle { .. } => "life-cycle",
             Self::Killed { .. } => "killed",
         }

@@ -525,6 +525,17 @@ fn a_check_of_no_kind_or_with_stray_keys_is_refused() {
 }
 
 #[test]
+fn power_save_is_found_under_the_name_by_which_it_was_asked_for() {
+    for (written, name) in [("power-save", "power-save"), ("slept", "slept")] {
+        let text = VALID.replacen("kind = \"ping\"\ncount = 5", &format!("kind = \"{written}\""), 1);
+        let scenario = parse(&text).unwrap();
+        let check = &scenario.checks[0];
+        assert_eq!(check.kind, CheckKind::PowerSave { seconds: 5 });
+        assert_eq!(check.name, name);
+    }
+}
+
+#[test]
 fn a_life_cycle_needs_an_action_that_there_is_and_a_count() {
     let with = |keys: &str| {
         let check = "kind = \"life-cycle\"\nname = \"life\"\nvm = \"it\"\nwitness = \"user\"";

@@ -13,12 +13,12 @@ mod outage;
 mod peers;
 mod ping;
 mod place;
+mod power_save;
 mod refused;
 mod rekeyed;
 mod roamed;
 mod secrets;
 mod signal;
-mod slept;
 mod steady;
 mod throughput;
 mod witness;
@@ -181,10 +181,10 @@ pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
     for check in of(|kind| matches!(kind, CheckKind::Outage { .. })) {
         outage::check(session, findings, check)?;
     }
-    slept::check(
+    power_save::check(
         session,
         findings,
-        &of(|kind| matches!(kind, CheckKind::Slept { .. })),
+        &of(|kind| matches!(kind, CheckKind::PowerSave { .. })),
     )?;
     for check in of(|kind| matches!(kind, CheckKind::LifeCycle { .. })) {
         life_cycle::check(session, findings, check)?;

@@ -1,8 +1,8 @@
-//! VMs save power: it is switched on in the driver, and after a quiet time echo requests reach the VM and leave it, one at
-//! a time with quiet in between.
+//! A VM in power save is reachable: the driver says that power save is on, and after a quiet time echo requests reach the
+//! VM and leave it, one at a time with quiet in between.
 //!
-//! Not here: whether the card sleeps, which its driver decides; `iwldvm` of Linux 6.1 never lets it while it is
-//! associated (docs/control.md). That a sleeping radio loses nothing is told by the daemon's stories.
+//! Not shown: that the card sleeps, which its driver decides; `iwldvm` of Linux 6.1 never lets it while it is
+//! associated (docs/control.md). That a sleeping radio loses nothing is shown by the daemon's stories.
 
 use super::{Findings, gateway, ping};
 use crate::report::Ping;
@@ -11,9 +11,9 @@ use crate::stop::Stop;
 use airlane_scenario::{Check, CheckKind};
 use std::time::Duration;
 
-/// Echo requests each way, so far apart that the card sleeps in between.
+/// Echo requests each way, a second apart: far enough for a card to sleep in between if its driver lets it.
 const REQUESTS: u64 = 6;
-/// The word by which `iw` says that power is saved.
+/// What `iw` prints while power save is on.
 const ON: &str = "Power save: on";
 
 /// All VMs at the same time.
@@ -52,12 +52,12 @@ pub fn check(
 
 fn seconds(check: &Check) -> u64 {
     match check.kind {
-        CheckKind::Slept { seconds } => seconds,
+        CheckKind::PowerSave { seconds } => seconds,
         _ => 0,
     }
 }
 
-/// Saves power, is quiet, then asks the gateway.
+/// Switches power save on, is quiet, then asks the gateway.
 fn from_vm(session: &Session, check: &Check) -> String {
     // Without a gateway the command fails in its own words.
     let gateway = gateway(session, check.vm).unwrap_or_else(|| "no-gateway".to_owned());
@@ -68,7 +68,7 @@ fn from_vm(session: &Session, check: &Check) -> String {
     )
 }
 
-/// The access point asks the VM, which is asleep.
+/// The access point asks the VM, which is in power save.
 fn to_vm(session: &Session, check: &Check) -> String {
     let address = session
         .members
@@ -88,7 +88,7 @@ fn to_vm(session: &Session, check: &Check) -> String {
 
 fn outcome(from: &str, to: &str) -> (bool, String) {
     if !from.contains(ON) {
-        return (false, "its driver does not save power".to_owned());
+        return (false, "power save is off in its driver".to_owned());
     }
     let all = Some(Ping {
         sent: REQUESTS,
@@ -97,7 +97,7 @@ fn outcome(from: &str, to: &str) -> (bool, String) {
     let (from, to) = (ping::parse(from), ping::parse(to));
     let answered = |ping: Option<Ping>| ping.map_or(0, |ping| ping.received);
     let detail = format!(
-        "saving power: {} of {REQUESTS} echo requests from it and {} of {REQUESTS} to it answered",
+        "power save is on: {} of {REQUESTS} echo requests from it and {} of {REQUESTS} to it answered",
         answered(from),
         answered(to)
     );
@@ -112,7 +112,7 @@ mod tests {
     const LOST: &str = "6 packets transmitted, 5 packets received, 16% packet loss\n";
 
     #[test]
-    fn it_passes_only_when_power_is_saved_and_nothing_is_lost_either_way() {
+    fn it_passes_only_with_power_save_on_and_nothing_lost_either_way() {
         let on = |text| format!("{ON}\n{text}");
         assert!(outcome(&on(ALL), ALL).0);
         assert!(!outcome(&on(LOST), ALL).0);
