@@ -116,7 +116,9 @@ impl Guests {
     }
 
     fn run(&mut self, contender: Contender) -> anyhow::Result<Report> {
-        self.scenario.card.tuning = contender.tuning;
+        for card in &mut self.scenario.cards {
+            card.tuning = contender.tuning;
+        }
         self.scenario.run.vmm = contender.vmm;
         let options = Options {
             out: self.folder.path().join("run"),

@@ -156,8 +156,12 @@ fn check(path: &std::path::Path) -> ExitCode {
         Ok(scenario) => {
             let (vms, networks) = (scenario.vms.len(), scenario.access_points.len());
             let checks = scenario.checks.len();
+            let cards = match scenario.cards.len() {
+                1 => String::new(),
+                cards => format!("{cards} cards, "),
+            };
             print(&format!(
-                "{}: {vms} VMs, {networks} access points, {checks} checks",
+                "{}: {cards}{vms} VMs, {networks} access points, {checks} checks",
                 path.display()
             ));
             ExitCode::SUCCESS
@@ -177,7 +181,7 @@ fn run(arguments: &RunArguments) -> ExitCode {
         Ok(setup) => setup,
         Err(error) => return fail(format!("{error:#}"), 1),
     };
-    if let Err(error) = harness::kernels(&scenario, &setup, arguments.kernel.as_deref()) {
+    if let Err(error) = harness::feasible(&scenario, &setup, arguments.kernel.as_deref()) {
         return fail(format!("{error:#}"), BAD_INPUT);
     }
     let options = Options {

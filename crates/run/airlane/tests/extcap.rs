@@ -13,7 +13,7 @@ use airlane_air::{AirConfig, Position};
 use airlane_ap::gateway::Network;
 use airlane_daemon::{BuiltIn, Daemon, DaemonConfig};
 use airlane_dot11::{Band, Channel, Dbm, MacAddr};
-use airlane_harness::control::{Names, SOCKET, Server};
+use airlane_harness::control::{KnownVm, Names, SOCKET, Server};
 use airlane_lane::Micros;
 use tempfile::TempDir;
 
@@ -49,7 +49,12 @@ impl Run {
         .unwrap();
         let names = Names {
             run: "two".to_owned(),
-            vms: vec![("it".to_owned(), "5300".to_owned(), VM)],
+            vms: vec![KnownVm {
+                name: "it".to_owned(),
+                model: "5300".to_owned(),
+                address: VM,
+                card_name: None,
+            }],
             ..Names::default()
         };
         let socket = folder.join(SOCKET);

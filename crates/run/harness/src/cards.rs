@@ -3,7 +3,7 @@
 
 use super::report::Counters;
 use crate::control::by_channel;
-use crate::control::{Names, SOCKET, Server};
+use crate::control::{KnownVm, Names, SOCKET, Server};
 use airlane_air::{AirConfig, PathLoss, Position};
 use airlane_ap::Config;
 use airlane_ap::gateway::Network;
@@ -60,16 +60,11 @@ impl Cards {
         folder: &Path,
         capture: PathBuf,
     ) -> Result<Self> {
-        let card = |(index, vm): (usize, &scenario::Vm)| VmCard {
-            transport: match scenario.vmm_of(index) {
-                Vmm::Qemu => Transport::VfioUser,
-                Vmm::Uml => Transport::PciDev,
-            },
-            name: vm.name.clone(),
-            model: vm.card,
-            address: vm.mac,
-            address_policy: policy(vm),
-            weight: vm.weight,
+        let card = |(index, card): (usize, &scenario::Card)| CardConfig {
+            name: card.name.clone(),
+            position: position(card.position),
+            tx_power: TX_POWER,
+            vms: vm_cards(scenario, index),
         };
         let positions = scenario
             .access_points
@@ -80,18 +75,14 @@ impl Cards {
             positions: positions.collect(),
             tx_power: TX_POWER,
         };
+        let shared = scenario.cards.first().context("the scenario has no card")?;
         let daemon = Daemon::start(DaemonConfig {
             air: air(&scenario.air),
-            scan_cache: Micros((scenario.card.scan_cache * 1e6) as u64),
-            tuning: scenario.card.tuning,
+            scan_cache: Micros((shared.scan_cache * 1e6) as u64),
+            tuning: shared.tuning,
             run_dir: folder.to_owned(),
             capture: Some(capture),
-            cards: vec![CardConfig {
-                name: "card".to_owned(),
-                position: position(scenario.card.position),
-                tx_power: TX_POWER,
-                vms: scenario.vms.iter().enumerate().map(card).collect(),
-            }],
+            cards: scenario.cards.iter().enumerate().map(card).collect(),
             access_point_vms: scenario
                 .hostapds()
                 .next()
@@ -138,7 +129,7 @@ impl Cards {
         Ok(())
     }
 
-    /// Puts the card, and with it all VMs, elsewhere.
+    /// Puts the card, and with it all VMs on it, elsewhere.
     pub fn place_card(&self, at: scenario::Position) -> Result<()> {
         self.0.handle().place(Placed::Card, position(at))
     }
@@ -183,10 +174,33 @@ fn names(scenario: &Scenario) -> Names {
     Names {
         run: scenario.name.clone(),
         vms: vms
-            .map(|vm| (vm.name.clone(), vm.card.to_string(), vm.mac))
+            .map(|vm| KnownVm {
+                name: vm.name.clone(),
+                model: vm.model.to_string(),
+                address: vm.mac,
+                card_name: scenario.card_name(vm).map(str::to_owned),
+            })
             .collect(),
         networks: networks.map(|ap| (ap.bssid, ap.ssid.clone())).collect(),
     }
+}
+
+/// What the VMs on one card have of it. The scenario lists VMs card by card, as the daemon numbers them.
+fn vm_cards(scenario: &Scenario, card: usize) -> Vec<VmCard> {
+    let vms = scenario.vms.iter().enumerate();
+    let own = vms.filter(|(_, vm)| vm.on == card);
+    own.map(|(index, vm)| VmCard {
+        transport: match scenario.vmm_of(index) {
+            Vmm::Qemu => Transport::VfioUser,
+            Vmm::Uml => Transport::PciDev,
+        },
+        name: vm.name.clone(),
+        model: vm.model,
+        address: vm.mac,
+        address_policy: policy(vm),
+        weight: vm.weight,
+    })
+    .collect()
 }
 
 fn policy(vm: &scenario::Vm) -> AddressPolicy {

@@ -27,6 +27,9 @@ pub struct Report {
 pub struct Vm {
     /// Its name in the scenario.
     pub name: String,
+    /// The name of its card, where there are several cards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card_name: Option<String>,
     /// The driver that its kernel has bound to the card.
     pub driver: Option<String>,
     /// Its `uname -r`.
@@ -155,6 +158,7 @@ mod tests {
                 vm,
                 Vm {
                     name: "user".to_owned(),
+                    card_name: Some("attic".to_owned()),
                     ..Vm::default()
                 },
             ],
@@ -176,12 +180,20 @@ mod tests {
     }
 
     #[test]
+    fn a_vm_says_which_card_it_is_on_only_where_there_are_several() {
+        let report = sample();
+        assert_eq!(report["vms"][0].get("card_name"), None);
+        assert_eq!(report["vms"][1]["card_name"], "attic");
+    }
+
+    #[test]
     fn the_schema_refuses_what_is_no_report() {
-        let broken: [fn(&mut Value); 8] = [
+        let broken: [fn(&mut Value); 9] = [
             |report| drop(report.as_object_mut().unwrap().remove("passed")),
             |report| report["passed"] = json!("yes"),
             |report| report["vms"][0]["ping"] = json!({"sent": 10}),
             |report| report["vms"][0]["pmf"] = json!("yes"),
+            |report| report["vms"][1]["card_name"] = Value::Null,
             |report| report["vms"][0]["eap"]["identity"] = Value::Null,
             |report| report["vms"][0]["tcp_mbps"]["tx"] = json!("fast"),
             |report| report["checks"][0]["passed"] = Value::Null,

@@ -81,9 +81,17 @@ pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ende
     })
 }
 
-/// An error when a kernel that is asked for is not there, or a VMM cannot do what is asked of it.
-pub fn kernels(scenario: &Scenario, setup: &Setup, chosen: Option<&str>) -> Result<()> {
+/// An error when a kernel that is asked for is not there, a VMM cannot do what is asked of it, or there are more cards
+/// than can be served.
+pub fn feasible(scenario: &Scenario, setup: &Setup, chosen: Option<&str>) -> Result<()> {
     let kernel = chosen.or(scenario.run.kernel.as_deref());
+    if let [_, second, ..] = scenario.cards.as_slice() {
+        bail!(
+            "the card `{}` is the second, and a run serves one card so far\n  remedy: put all VMs on one card, or start a \
+             run for each card",
+            second.name
+        );
+    }
     if let Some(beyond) = scenario.beyond_vmm() {
         bail!(beyond);
     }
@@ -127,7 +135,7 @@ fn session<'a>(
         progress: Progress::new(stream),
         setup,
         cards: None,
-        card_position: scenario.card.position,
+        card_positions: scenario.cards.iter().map(|card| card.position).collect(),
         private: Private::create()?,
         output,
         sender,
@@ -189,7 +197,7 @@ fn members(
     let mut members = Vec::new();
     for (index, vm) in scenario.vms.iter().enumerate() {
         let mut files = config::station(scenario, vm, certificates.as_ref())?;
-        files.push(cards::firmware(vm.card));
+        files.push(cards::firmware(vm.model));
         let recipe = Recipe {
             memory: vm.memory,
             boots: boots(scenario, setup, kernel, index)?,
@@ -286,6 +294,7 @@ fn vms(scenario: &Scenario, views: &[View], findings: &Findings) -> Vec<report::
         let measured = findings.measured.get(index).cloned().unwrap_or_default();
         report::Vm {
             name: vm.name.clone(),
+            card_name: scenario.card_name(vm).map(str::to_owned),
             driver: view.driver,
             kernel: view.kernel,
             mac: view.mac,

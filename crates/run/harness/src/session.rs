@@ -40,8 +40,8 @@ pub struct Session<'a> {
     pub progress: Progress,
     pub(super) setup: &'a Setup,
     pub(super) cards: Option<Cards>,
-    /// Where the card stands now.
-    pub card_position: Position,
+    /// Where each card stands now.
+    pub card_positions: Vec<Position>,
     pub(super) private: Private,
     pub(super) output: &'a Output,
     pub(super) sender: Sender,
@@ -66,9 +66,10 @@ impl Session<'_> {
         self.jobs.forget(number);
     }
 
-    /// Puts the card, and with it all VMs, elsewhere.
-    pub fn place_card(&mut self, at: Position) -> Result<(), Stop> {
-        self.card_position = at;
+    /// Puts a card, and with it all VMs on it, elsewhere.
+    pub fn place_card(&mut self, card: usize, at: Position) -> Result<(), Stop> {
+        let place = self.card_positions.get_mut(card);
+        *place.context("there is no such card")? = at;
         let cards = self.cards.as_ref().context("there is no card")?;
         Ok(cards.place_card(at)?)
     }

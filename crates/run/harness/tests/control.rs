@@ -9,7 +9,7 @@ use std::sync::Arc;
 use airlane_air::{AirConfig, Position};
 use airlane_daemon::{CardConfig, Daemon, DaemonConfig, Transport, Tuning, VmCard};
 use airlane_dot11::{Dbm, MacAddr};
-use airlane_harness::control::{Names, SOCKET, Server};
+use airlane_harness::control::{KnownVm, Names, SOCKET, Server};
 use airlane_iwl::Model;
 use airlane_lane::Micros;
 use airlane_nic::AddressPolicy;
@@ -52,7 +52,12 @@ impl World {
         .unwrap();
         let names = Names {
             run: "alone".to_owned(),
-            vms: vec![("it".to_owned(), "5300".to_owned(), ADDRESS)],
+            vms: vec![KnownVm {
+                name: "it".to_owned(),
+                model: "5300".to_owned(),
+                address: ADDRESS,
+                card_name: None,
+            }],
             ..Names::default()
         };
         let socket = folder.path().join(SOCKET);

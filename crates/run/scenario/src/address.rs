@@ -5,9 +5,13 @@ use super::fields;
 use airlane_dot11::MacAddr;
 use toml::Spanned;
 
-/// The address in the card's own EEPROM, unless `[card]` says another: universally administered, under one of
+/// The address in a card's own EEPROM, unless `[card]` says another: universally administered, under one of
 /// Intel's organizational identifiers (IEEE registration authority, 00-21-6A).
-pub const CARD: MacAddr = MacAddr([0x00, 0x21, 0x6a, 0x00, 0x00, 0x01]);
+/// The first card's ends in 01, the second's in 02.
+pub fn of_card(index: usize) -> MacAddr {
+    let number = u8::try_from(index).map_or(u8::MAX, |index| index.saturating_add(1));
+    MacAddr([0x00, 0x21, 0x6a, 0x00, 0x00, number])
+}
 
 /// What a VM's `mac` says: an address, or one of three words.
 pub fn of_vm(

@@ -18,6 +18,19 @@ const GHZ5: [u16; 25] = [
     149, 153, 157, 161, 165,
 ];
 
+/// Between one and `most` entries.
+pub fn count<T>(source: Source, what: &str, entries: &[Spanned<T>], most: usize) -> Result<()> {
+    if entries.is_empty() {
+        let message = format!("the scenario has no {what}");
+        return Err(source.error(&(0..0), message, format!("add at least one {what}")));
+    }
+    let Some(extra) = entries.get(most) else {
+        return Ok(());
+    };
+    let message = format!("there are more than {most} {what}");
+    Err(source.error(&extra.span(), message, "remove the ones beyond"))
+}
+
 /// A name: of a file, of a table row, of a socket.
 pub fn name(source: Source, value: &Spanned<String>) -> Result<String> {
     let text = value.get_ref();

@@ -2,6 +2,7 @@
 //! as a whole before anything starts. Every key is described in `docs/scenario.md`.
 
 mod address;
+mod card;
 mod checks;
 mod error;
 mod fields;
@@ -46,11 +47,11 @@ pub struct Scenario {
     pub run: RunSettings,
     /// The medium.
     pub air: Air,
-    /// The one card.
-    pub card: Card,
+    /// At least one, at most [`MAX_CARDS`].
+    pub cards: Vec<Card>,
     /// At least one, at most [`MAX_ACCESS_POINTS`].
     pub access_points: Vec<AccessPoint>,
-    /// At least one, at most [`airlane_lane::MAX_VMS`].
+    /// At least one; on each card at most [`airlane_lane::MAX_VMS`]. Those of the first card come first.
     pub vms: Vec<Vm>,
     /// One entry per check and VM.
     pub checks: Vec<Check>,
@@ -58,6 +59,10 @@ pub struct Scenario {
 
 /// How many access points one scenario may have: radios of one hwsim guest.
 pub const MAX_ACCESS_POINTS: usize = 8;
+
+/// How many cards one scenario may have: all their VMs may join one network, which has 100 addresses for them.
+pub const MAX_CARDS: usize = 6;
+const _: () = assert!(MAX_CARDS * airlane_lane::MAX_VMS <= 100);
 
 /// `[run]`
 #[derive(Clone, Debug)]
@@ -85,10 +90,12 @@ pub struct Air {
     pub path_loss_exponent: Option<f64>,
 }
 
-/// `[card]`
+/// `[card]`, or one `[[card]]`: a radio, and how its VMs share it.
 #[derive(Clone, Debug)]
 pub struct Card {
-    /// What VMs have that name none.
+    /// Unique among cards.
+    pub name: String,
+    /// What its VMs have that name no model.
     pub model: Model,
     /// Its own address, which one VM may have.
     pub mac: MacAddr,
@@ -146,8 +153,10 @@ pub struct Vm {
     pub name: String,
     /// Its virtual MAC address.
     pub mac: MacAddr,
-    /// Which card its driver sees.
-    pub card: Model,
+    /// Index into [`Scenario::cards`].
+    pub on: usize,
+    /// Which model of card its driver sees.
+    pub model: Model,
     /// Its driver may set another address.
     pub change_mac: bool,
     /// Its share of the airtime, relative to the other VMs'.
@@ -373,6 +382,13 @@ impl Scenario {
         let source = error::Source { path, text };
         let raw = toml::from_str(text).map_err(|error| source.syntax_error(&error))?;
         validate::scenario(source, raw)
+    }
+
+    /// The name of the card that `vm` is on; none where there is but one, which needs no name.
+    pub fn card_name(&self, vm: &Vm) -> Option<&str> {
+        let several = self.cards.len() > 1;
+        let card = self.cards.get(vm.on).filter(|_| several);
+        card.map(|card| card.name.as_str())
     }
 
     /// The first access point of the network that `vm` joins.

@@ -1,8 +1,11 @@
 //! A scenario as written: what the TOML reader accepts, before its meaning is checked. Values whose
 //! meaning can be wrong keep their place in the file.
 
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
+use std::fmt;
 use toml::Spanned;
 
 /// The whole file.
@@ -15,7 +18,7 @@ pub struct Scenario {
     #[serde(default)]
     pub air: Air,
     #[serde(default)]
-    pub card: Card,
+    pub card: Cards,
     #[serde(default)]
     pub access_point: Vec<Spanned<AccessPoint>>,
     #[serde(default)]
@@ -44,10 +47,53 @@ pub struct Air {
     pub path_loss_exponent: Option<Spanned<f64>>,
 }
 
-/// `[card]`
+/// `[card]`, a table, or `[[card]]`, an array of tables.
+pub enum Cards {
+    Table(Box<Card>),
+    Array(Vec<Spanned<Card>>),
+}
+
+impl Default for Cards {
+    fn default() -> Self {
+        Self::Table(Box::default())
+    }
+}
+
+impl<'de> Deserialize<'de> for Cards {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TableOrArray)
+    }
+}
+
+/// An untagged enum would lose the places of its values, and its errors name no key.
+struct TableOrArray;
+
+impl<'de> Visitor<'de> for TableOrArray {
+    type Value = Cards;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("one table [card], or several [[card]]")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Cards, A::Error> {
+        let only = Card::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Cards::Table(Box::new(only)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Cards, A::Error> {
+        let mut cards = Vec::new();
+        while let Some(card) = seq.next_element()? {
+            cards.push(card);
+        }
+        Ok(Cards::Array(cards))
+    }
+}
+
+/// One of them.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
+    pub name: Option<Spanned<String>>,
     pub model: Option<Spanned<String>>,
     pub mac: Option<Spanned<String>>,
     pub position: Option<Spanned<Vec<f64>>>,
@@ -90,6 +136,7 @@ pub struct Vm {
     pub change_mac: bool,
     pub weight: Option<Spanned<u16>>,
     pub card: Option<Spanned<String>>,
+    pub card_name: Option<Spanned<String>>,
     pub join: Option<Spanned<String>>,
     pub passphrase: Option<Spanned<String>>,
     pub eap: Option<Spanned<Eap>>,

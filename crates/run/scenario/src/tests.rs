@@ -90,7 +90,7 @@ pub(super) fn refused_at(text: &str, number: usize, message: &str, remedy: &str)
 fn a_valid_scenario_is_understood() {
     let scenario = parse(VALID).unwrap();
     assert_eq!(scenario.name, "sample");
-    assert_eq!(scenario.card.position, Position([0.0, 1.0, 0.0]));
+    assert_eq!(scenario.cards[0].position, Position([0.0, 1.0, 0.0]));
     assert_eq!(scenario.run.join_timeout, Duration::from_secs(60));
     let [corp, home] = &scenario.access_points[..] else {
         panic!()
@@ -455,7 +455,7 @@ fn an_unknown_data_path_is_refused() {
 #[test]
 fn a_translation_is_one_of_three_words() {
     let merged = VALID.replacen("position = [0, 1]", "translation = \"merged\"", 1);
-    let merged = parse(&merged).unwrap().card.tuning;
+    let merged = parse(&merged).unwrap().cards[0].tuning;
     assert_eq!(merged.translation, Translation::Merged);
     refused(
         "position = [0, 1]",
@@ -471,8 +471,8 @@ fn a_vm_has_the_card_it_names_else_everybodys() {
         .replacen("name = \"it\"", "name = \"it\"\ncard = \"6205\"", 1)
         .replacen("position = [0, 1]", "model = \"6300\"", 1);
     let scenario = parse(&written).unwrap();
-    let cards: Vec<_> = scenario.vms.iter().map(|vm| vm.card).collect();
-    assert_eq!(cards, [Model::Wifi6205, Model::Wifi6300]);
+    let models: Vec<_> = scenario.vms.iter().map(|vm| vm.model).collect();
+    assert_eq!(models, [Model::Wifi6205, Model::Wifi6300]);
     let name = "name = \"user\"";
     let unknown = format!("{name}\ncard = \"4965\"");
     assert!(parse(&VALID.replacen(name, &unknown, 1)).is_err());
@@ -527,7 +527,11 @@ fn a_check_of_no_kind_or_with_stray_keys_is_refused() {
 #[test]
 fn power_save_is_found_under_the_name_by_which_it_was_asked_for() {
     for (written, name) in [("power-save", "power-save"), ("slept", "slept")] {
-        let text = VALID.replacen("kind = \"ping\"\ncount = 5", &format!("kind = \"{written}\""), 1);
+        let text = VALID.replacen(
+            "kind = \"ping\"\ncount = 5",
+            &format!("kind = \"{written}\""),
+            1,
+        );
         let scenario = parse(&text).unwrap();
         let check = &scenario.checks[0];
         assert_eq!(check.kind, CheckKind::PowerSave { seconds: 5 });

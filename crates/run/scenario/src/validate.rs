@@ -2,14 +2,11 @@
 
 use super::error::{ScenarioError, Source};
 use super::{
-    ACCESS_POINT_VM, AccessPoint, Air, Card, MAX_ACCESS_POINTS, Position, RunSettings, Scenario,
-    Vm, address, checks, fields, kind, network, raw, security, vmm, width,
+    ACCESS_POINT_VM, AccessPoint, Air, MAX_ACCESS_POINTS, Position, RunSettings, Scenario, Vm,
+    address, card, checks, fields, kind, network, raw, security, vmm, width,
 };
-use airlane_daemon::{DataPath, Tuning};
-use airlane_dma::Translation;
 use airlane_dot11::MacAddr;
-use airlane_iwl::Model;
-use airlane_lane::{Coalescing, MAX_VMS, Polling};
+use airlane_lane::MAX_VMS;
 use airlane_nic::MAX_WEIGHT;
 use std::ops::Range;
 use toml::Spanned;
@@ -23,12 +20,12 @@ pub fn scenario(source: Source, raw: raw::Scenario) -> Result<Scenario> {
         title: raw.title,
         run: run(source, &raw.run)?,
         air: air(source, &raw.air)?,
-        card: card(source, &raw.card)?,
+        cards: card::cards(source, &raw.card)?,
         access_points: Vec::new(),
         vms: Vec::new(),
         checks: Vec::new(),
     };
-    count(
+    fields::count(
         source,
         "[[access_point]]",
         &raw.access_point,
@@ -38,11 +35,13 @@ pub fn scenario(source: Source, raw: raw::Scenario) -> Result<Scenario> {
         let entry = access_point(source, &scenario, entry.get_ref())?;
         scenario.access_points.push(entry);
     }
-    count(source, "[[vm]]", &raw.vm, MAX_VMS)?;
+    fields::count(source, "[[vm]]", &raw.vm, MAX_VMS * scenario.cards.len())?;
     for entry in &raw.vm {
         let entry = vm(source, &scenario, entry)?;
         scenario.vms.push(entry);
     }
+    // The daemon numbers VMs card by card.
+    scenario.vms.sort_by_key(|vm| vm.on);
     for entry in &raw.check {
         let entries = checks::check(source, &scenario, entry.get_ref())?;
         scenario.checks.extend(entries);
@@ -57,19 +56,6 @@ fn stem(source: Source) -> String {
         || "scenario".to_owned(),
         |stem| stem.to_string_lossy().into_owned(),
     )
-}
-
-/// Between one and `most` entries.
-fn count<T>(source: Source, what: &str, entries: &[Spanned<T>], most: usize) -> Result<()> {
-    if entries.is_empty() {
-        let message = format!("the scenario has no {what}");
-        return Err(source.error(&(0..0), message, format!("add at least one {what}")));
-    }
-    let Some(extra) = entries.get(most) else {
-        return Ok(());
-    };
-    let message = format!("there are more than {most} {what}");
-    Err(source.error(&extra.span(), message, "remove the ones beyond"))
 }
 
 fn run(source: Source, raw: &raw::Run) -> Result<RunSettings> {
@@ -95,46 +81,6 @@ fn air(source: Source, raw: &raw::Air) -> Result<Air> {
         seed: raw.seed.unwrap_or(1),
         country: country.transpose()?.unwrap_or_else(|| "DE".to_owned()),
         path_loss_exponent: exponent.map(|_| checked),
-    })
-}
-
-fn card(source: Source, raw: &raw::Card) -> Result<Card> {
-    let mac = raw.mac.as_ref().map(|value| fields::mac(source, value));
-    Ok(Card {
-        model: model(source, raw.model.as_ref(), Model::default())?,
-        mac: mac.transpose()?.unwrap_or(address::CARD),
-        position: position(source, raw.position.as_ref(), Position::default())?,
-        scan_cache: fields::within(
-            source,
-            "scan_cache",
-            raw.scan_cache.as_ref(),
-            0.0..=60.0,
-            5.0,
-        )?,
-        tuning: tuning(source, raw)?,
-    })
-}
-
-fn tuning(source: Source, raw: &raw::Card) -> Result<Tuning> {
-    let (interrupts, data_path) = (raw.interrupts.as_ref(), raw.data_path.as_ref());
-    let polling = raw.polling.as_ref();
-    Ok(Tuning {
-        translation: fields::parsed(source, raw.translation.as_ref(), Translation::FORMS)?,
-        interrupts: fields::parsed(source, interrupts, Coalescing::FORMS)?,
-        polling: fields::parsed(source, polling, Polling::FORMS)?,
-        data_path: fields::parsed(source, data_path, DataPath::FORMS)?,
-    })
-}
-
-/// The card of that name, else `default`.
-fn model(source: Source, raw: Option<&Spanned<String>>, default: Model) -> Result<Model> {
-    let Some(value) = raw else {
-        return Ok(default);
-    };
-    value.get_ref().parse().map_err(|_| {
-        let names = Model::ALL.map(|model| format!("\"{model}\"")).join(", ");
-        let message = format!("there is no card model `{}`", value.get_ref());
-        source.error(&value.span(), message, format!("write one of: {names}"))
     })
 }
 
@@ -235,10 +181,11 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
         &raw.name.span(),
         names.chain(reserved),
     )?;
-    let (seed, card) = (scenario.air.seed, scenario.card.mac);
+    let (on, card) = card::of_vm(source, scenario, entry)?;
+    let seed = scenario.air.seed;
     let (mac, span) = match &raw.mac {
         Some(value) => (
-            address::of_vm(source, value, &name, seed, card)?,
+            address::of_vm(source, value, &name, seed, card.mac)?,
             value.span(),
         ),
         None => (default_mac(0, scenario.vms.len()), raw.name.span()),
@@ -255,7 +202,8 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
     let supplicant = supplicant.map(|line| fields::supplicant_line(source, line));
     Ok(Vm {
         mac: unused(source, scenario, mac, &span)?,
-        card: model(source, raw.card.as_ref(), scenario.card.model)?,
+        on,
+        model: card::model(source, raw.card.as_ref(), card.model)?,
         change_mac: raw.change_mac,
         weight: fields::within(source, "weight", raw.weight.as_ref(), 1..=MAX_WEIGHT, 1)?,
         name,

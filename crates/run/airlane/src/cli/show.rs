@@ -145,7 +145,7 @@ fn cells(vm: &Vm) -> [String; 12] {
     let sent = format!("{}/{}/{lost}", count("sent"), count("retries"));
     [
         vm.name.clone(),
-        vm.card.clone(),
+        card(vm),
         vm.mac.clone(),
         vm.state.clone(),
         known(&vm.ssid),
@@ -157,6 +157,15 @@ fn cells(vm: &Vm) -> [String; 12] {
         sent,
         count("received").to_string(),
     ]
+}
+
+/// The model, and the card's name where there are several cards.
+fn card(vm: &Vm) -> String {
+    let name = vm.card_name.iter();
+    name.chain([&vm.card])
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Frames that the VM may not send, or that fell to a flush or reset.
@@ -180,6 +189,21 @@ mod tests {
         let spent = spent.map(|(name, time)| (name.to_owned(), time));
         show.radio.counters.extend(spent);
         assert!(text(&show).contains("channel none, awake 4.1 %\n"));
+    }
+
+    #[test]
+    fn one_of_several_cards_is_named_before_its_model() {
+        let one = Vm {
+            card: "5300".to_owned(),
+            ..Vm::default()
+        };
+        assert_eq!(card(&one), "5300");
+        let attic = Some("attic".to_owned());
+        let several = Vm {
+            card_name: attic,
+            ..one
+        };
+        assert_eq!(card(&several), "attic 5300");
     }
 
     #[test]

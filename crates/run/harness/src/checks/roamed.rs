@@ -9,6 +9,7 @@ use crate::session::Session;
 use crate::stop::Stop;
 use airlane_guests::state::State;
 use airlane_scenario::{Check, CheckKind, Position, Walk};
+use anyhow::Context;
 use std::time::{Duration, Instant};
 
 /// Between two steps of the walk.
@@ -47,7 +48,9 @@ pub fn check(session: &mut Session, findings: &mut Findings, check: &Check) -> R
 
 /// Walks the card; the time from the first step until the VM is addressed at another access point.
 fn roam(session: &mut Session, vm: usize, walk: &Walk) -> Result<Option<Duration>, Stop> {
-    let (began, from) = (Instant::now(), session.card_position);
+    let card = session.scenario.vms.get(vm).map_or(0, |vm| vm.on);
+    let from = session.card_positions.get(card).copied();
+    let (began, from) = (Instant::now(), from.context("the VM is on no card")?);
     let length = Duration::from_secs(walk.seconds);
     let view = session.members.get(vm).map(|member| &member.view);
     let old = view.and_then(|view| view.bssid.clone());
@@ -60,7 +63,7 @@ fn roam(session: &mut Session, vm: usize, walk: &Walk) -> Result<Option<Duration
     let mut took = None;
     while began.elapsed() < length + PATIENCE {
         let share = began.elapsed().as_secs_f64() / length.as_secs_f64();
-        session.place_card(between(from, walk.to, share.min(1.0)))?;
+        session.place_card(card, between(from, walk.to, share.min(1.0)))?;
         session.wait_until(Instant::now() + STEP, |session| {
             took.is_none() && roamed(session)
         })?;

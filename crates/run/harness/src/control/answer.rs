@@ -16,10 +16,23 @@ use airlane_daemon::{DaemonStatus, RadioStatus, VmacStatus};
 pub struct Names {
     /// The scenario that is run.
     pub run: String,
-    /// Each VM: its name, its card, its address.
-    pub vms: Vec<(String, String, MacAddr)>,
+    /// By the daemon's numbers.
+    pub vms: Vec<KnownVm>,
     /// Networks by BSSID.
     pub networks: BTreeMap<MacAddr, String>,
+}
+
+/// What the scenario says of a VM.
+#[derive(Clone, Debug)]
+pub struct KnownVm {
+    /// Its name.
+    pub name: String,
+    /// The model of its card.
+    pub model: String,
+    /// The address that its card has at first.
+    pub address: MacAddr,
+    /// Its card's name, where there are several cards.
+    pub card_name: Option<String>,
 }
 
 /// How things stand.
@@ -54,6 +67,9 @@ pub struct Vm {
     pub name: String,
     /// The model of its card.
     pub card: String,
+    /// The name of its card, where there are several cards.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub card_name: Option<String>,
     /// The virtual MAC's address.
     pub mac: String,
     /// `off` (no driver), `idle` (driver up), `joining` or `associated`.
@@ -113,13 +129,13 @@ pub struct Event {
 impl Names {
     /// The address of the VM of this name.
     pub fn address(&self, vm: &str) -> Option<MacAddr> {
-        let known = self.vms.iter().find(|(name, ..)| name == vm);
-        known.map(|&(_, _, address)| address)
+        let known = self.vms.iter().find(|known| known.name == vm);
+        known.map(|known| known.address)
     }
 
     /// All VMs' names.
     pub fn vm_names(&self) -> Vec<String> {
-        self.vms.iter().map(|(name, ..)| name.clone()).collect()
+        self.vms.iter().map(|vm| vm.name.clone()).collect()
     }
 
     /// How things stand, by name.
@@ -139,14 +155,14 @@ impl Names {
         }
     }
 
-    fn vm(&self, index: usize, known: &(String, String, MacAddr), status: &DaemonStatus) -> Vm {
-        let (name, card, address) = known;
+    fn vm(&self, index: usize, known: &KnownVm, status: &DaemonStatus) -> Vm {
         let vmac = status.radio.vmacs.get(&index);
         let there = vmac.cloned().unwrap_or_default();
         Vm {
-            name: name.clone(),
-            card: card.clone(),
-            mac: there.address.unwrap_or(*address).to_string(),
+            name: known.name.clone(),
+            card: known.model.clone(),
+            card_name: known.card_name.clone(),
+            mac: there.address.unwrap_or(known.address).to_string(),
             state: state(vmac).to_owned(),
             ssid: there.bssid.and_then(|bssid| self.ssid(bssid)),
             bssid: there.bssid.map(|bssid| bssid.to_string()),
@@ -170,7 +186,7 @@ impl Names {
         let event = Event {
             time: epoch.as_secs_f64() + seconds(notice.at),
             seconds: seconds(notice.at),
-            vm: vm.map_or_else(|| notice.vm.to_string(), |(name, ..)| name.clone()),
+            vm: vm.map_or_else(|| notice.vm.to_string(), |known| known.name.clone()),
             ..Event::default()
         };
         self.describe(event, notice.what)
@@ -293,7 +309,12 @@ mod tests {
         let home = (HOME, "home".to_owned());
         Names {
             run: "two".to_owned(),
-            vms: vec![("it".to_owned(), "5300".to_owned(), MacAddr([2; 6]))],
+            vms: vec![KnownVm {
+                name: "it".to_owned(),
+                model: "5300".to_owned(),
+                address: MacAddr([2; 6]),
+                card_name: None,
+            }],
             networks: corp.into_iter().chain([home]).collect(),
         }
     }
