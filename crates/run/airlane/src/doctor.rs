@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// One thing that was looked at.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What.
+    /// What was looked at, such as `user mode linux`.
     pub name: String,
     /// Whether it is as it must be.
     pub ok: bool,

@@ -26,10 +26,10 @@ use x509_cert::time::{Time, Validity};
 const SERVER: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1");
 const CLIENT: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.2");
 
-/// X.520 commonName.
+/// The attribute type commonName (X.520 6.2.2).
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
-/// Both authorities.
+/// A run's authorities: the one that its networks trust, and one that nobody trusts.
 pub struct Certificates {
     trusted: Authority,
     foreign: Authority,
@@ -81,13 +81,13 @@ fn file(name: &str, content: &str) -> File {
     (format!("{FOLDER}/{name}"), content.as_bytes().to_vec())
 }
 
-/// Who signs.
+/// A certificate authority: its key, and the certificate that it has signed itself.
 struct Authority {
     key: SigningKey,
     name: Name,
-    /// PEM.
+    /// Its own certificate, as PEM.
     certificate: String,
-    /// Of the next certificate.
+    /// The serial number of the next certificate.
     serial: Cell<u32>,
 }
 

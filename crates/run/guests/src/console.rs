@@ -55,7 +55,7 @@ pub fn tail(log: &str, count: usize) -> Vec<&str> {
         .to_vec()
 }
 
-/// All bad lines.
+/// All lines of a console log that tell of a warning, a crash or a firmware error.
 pub fn faults(log: &str) -> Vec<Fault> {
     let numbered = log.lines().enumerate();
     let bad = numbered.filter(|(_, line)| is_fault(line));

@@ -1,6 +1,16 @@
-//! One virtual machine as a child process: what it boots, how QEMU is called, how its agent is spoken
-//! to, and what is known of it. Nothing here knows checks or scenarios' order.
+//! Guests as child processes: what a machine boots, how QEMU and User Mode Linux are called, how a guest's agent is spoken
+//! to, and what is known of a guest. When guests are started and what they are asked is the harness's business.
 
+// What agents, consoles and monitors say comes from guests.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )
+)]
 #![allow(
     clippy::disallowed_methods,
     reason = "time-outs of real processes need the real clock"

@@ -14,7 +14,7 @@ pub enum Line {
     Output {
         /// The command.
         id: u64,
-        /// The piece.
+        /// The piece, as the command has written it.
         bytes: Vec<u8>,
     },
     /// `exit ID CODE`: the end of a command.

@@ -18,12 +18,12 @@ pub enum Device {
     Hwsim(PathBuf),
 }
 
-/// One guest.
+/// What one guest is started with, whatever VMM runs it.
 #[derive(Clone, Debug)]
 pub struct Machine<'a> {
-    /// For the process list.
+    /// Its name, as the host's process list shows it.
     pub name: &'a str,
-    /// MiB.
+    /// Its memory, in MiB.
     pub memory: u64,
     /// Kernel image.
     pub kernel: &'a Path,
@@ -97,7 +97,8 @@ pub fn command(setup: &Setup, machine: &Machine) -> Vec<String> {
 pub fn external(memory: u64, card: &Path) -> Vec<String> {
     let mut words = vec!["-m".to_owned(), memory.to_string()];
     words.extend(shared_memory(memory));
-    words.extend(["-device".to_owned(), card_device(card).to_string()]);
+    let card = json!({"driver": CARD_DEVICE, "socket": address(card)});
+    words.extend(["-device".to_owned(), card.to_string()]);
     words
 }
 
@@ -111,18 +112,17 @@ fn shared_memory(megabytes: u64) -> [String; 4] {
     ]
 }
 
-/// The QEMU device that is a card served at `socket`.
-fn card_device(socket: &Path) -> Value {
-    let socket = json!({"type": "unix", "path": plain(socket)});
-    json!({"driver": "vfio-user-pci", "socket": socket})
+/// QEMU's device for a card over vfio-user.
+const CARD_DEVICE: &str = "vfio-user-pci";
+
+/// The address of a card that is served at `socket`.
+fn address(socket: &Path) -> Value {
+    json!({"type": "unix", "path": plain(socket)})
 }
 
 /// The card in the slot that can be emptied and filled while the VM runs; for `-device` and `device_add`.
 pub fn card_in_slot(socket: &Path) -> Value {
-    let mut device = card_device(socket);
-    device["id"] = CARD.into();
-    device["bus"] = SLOT.into();
-    device
+    json!({"driver": CARD_DEVICE, "socket": address(socket), "id": CARD, "bus": SLOT})
 }
 
 /// A card sits behind a port of its own: a root bus takes and gives up nothing while the VM runs. hwsim is

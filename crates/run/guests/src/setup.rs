@@ -189,6 +189,7 @@ impl Setup {
 
 /// A manifest whose files do not exist, for tests.
 #[cfg(any(test, feature = "testing"))]
+#[allow(clippy::unwrap_used, reason = "the text is constant")]
 pub fn sample() -> Setup {
     let text = r#"{
         "qemu": {"argv": ["/opt/ld.so", "/opt/qemu"], "version": "11.1.0"},

@@ -103,9 +103,9 @@ pub struct View {
     pub bssid: Option<String>,
     /// How its key came about.
     pub key_mgmt: Option<String>,
-    /// IPv4.
+    /// Its IPv4 address, by DHCP.
     pub ip: Option<String>,
-    /// IPv4.
+    /// The IPv4 address of its default route.
     pub gateway: Option<String>,
     /// Why it was refused, or has failed.
     pub reason: Option<String>,

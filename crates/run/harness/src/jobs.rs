@@ -8,9 +8,9 @@ const MOST_OUTPUT: usize = 1024 * 1024;
 /// A command in a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Job {
-    /// Where it runs.
+    /// The number of the guest in which it runs.
     pub guest: usize,
-    /// Its number there.
+    /// The number that the guest's agent knows it by.
     pub id: u64,
 }
 

@@ -2,6 +2,16 @@
 //! While it goes on it answers at its control socket ([`control`]). What people type, and how they see a run from
 //! outside, is the program's.
 
+// What guests print and what clients of the control socket ask may be anything.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )
+)]
 #![allow(
     clippy::disallowed_methods,
     reason = "time-outs of real processes need the real clock"

@@ -24,11 +24,11 @@ const TAIL: usize = 15;
 
 /// What is needed to start a guest, again and again.
 pub struct Recipe {
-    /// MiB.
+    /// Its memory, in MiB.
     pub memory: u64,
     /// What it boots, in what.
     pub boots: Boots,
-    /// Its own files.
+    /// Files that its root file system has beyond those of the images.
     pub files: Vec<File>,
     /// What it is attached to.
     pub device: Device,
@@ -58,7 +58,7 @@ impl Boots {
     }
 }
 
-/// A guest.
+/// A guest in its place in the run; a killed one is followed by the next generation.
 pub struct Member {
     /// How it is started; none for an external VM.
     pub recipe: Option<Recipe>,

@@ -12,7 +12,7 @@ pub type Sender = mpsc::Sender<Message>;
 /// Where they come out.
 pub type Receiver = mpsc::Receiver<Message>;
 
-/// A message.
+/// What reaches the run's thread from another thread.
 pub enum Message {
     /// From a guest's agent.
     Heard {

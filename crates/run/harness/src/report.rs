@@ -68,9 +68,9 @@ pub struct Eap {
 /// Echo requests, and replies to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Ping {
-    /// Requests.
+    /// How many echo requests the VM has sent.
     pub sent: u64,
-    /// Replies.
+    /// How many of them were answered.
     pub received: u64,
 }
 

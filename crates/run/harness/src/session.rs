@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// How often processes and cards are looked at, and the table is drawn anew.
 const TICK: Duration = Duration::from_millis(250);
 
-/// A run.
+/// A run that goes on.
 pub struct Session<'a> {
     /// What is run.
     pub scenario: &'a Scenario,

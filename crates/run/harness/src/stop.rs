@@ -9,12 +9,12 @@ pub enum Stop {
     /// A guest did not do what it had to.
     #[error("{message}{}", last_lines(.console))]
     Guest {
-        /// Which, and what.
+        /// Which VM it is, and what it has or has not done.
         message: String,
         /// The last lines of its console; none for a VM that we did not start.
         console: Option<Vec<String>>,
     },
-    /// Our side.
+    /// airlane itself could not go on: sockets, files, the daemon.
     #[error("{0:#}")]
     Ours(#[from] anyhow::Error),
 }

@@ -2,10 +2,10 @@
 
 use airlane_guests::state::State;
 
-/// One VM.
+/// A row of the table: a VM, or a built-in access point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The VM.
+    /// Its name in the scenario.
     pub name: String,
     /// How far it has come.
     pub state: State,
@@ -13,7 +13,7 @@ pub struct Row {
     pub network: String,
     /// Its access point.
     pub bssid: String,
-    /// IPv4.
+    /// Its IPv4 address, or that which it serves.
     pub address: String,
     /// To and from the air, in Mb/s; none while nothing is known.
     pub mbps: Option<(f64, f64)>,

@@ -11,7 +11,7 @@ pub enum ApKind {
     /// hostapd on mac80211_hwsim, in the access-point VM.
     #[default]
     Hostapd,
-    /// The daemon.
+    /// airlane itself, in the daemon; what is behind it.
     BuiltIn(Uplink),
 }
 

@@ -1,6 +1,17 @@
 //! What is run: air, access points, card, virtual machines, checks. One TOML file, read and checked
 //! as a whole before anything starts. Every key is described in `docs/scenario.md`.
 
+// A scenario is a file that anybody may have written.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing
+    )
+)]
+
 mod address;
 mod card;
 mod checks;
@@ -99,7 +110,7 @@ pub struct Card {
     pub model: Model,
     /// Its own address, which one VM may have.
     pub mac: MacAddr,
-    /// Metres.
+    /// Where it stands.
     pub position: Position,
     /// For how many seconds what a scan has heard answers the next one; 0: never.
     pub scan_cache: f64,
@@ -120,7 +131,7 @@ pub struct AccessPoint {
     pub ssid: String,
     /// Unique among all stations.
     pub bssid: MacAddr,
-    /// Who runs it.
+    /// Whether hostapd runs it in the access-point VM, or airlane itself.
     pub kind: ApKind,
     /// Seconds after which a built-in one replaces its group key; none: never.
     pub group_rekey: Option<u64>,
@@ -140,7 +151,7 @@ pub struct AccessPoint {
     pub network: usize,
     /// The network's gateway, and its subnet.
     pub subnet: Subnet,
-    /// Metres.
+    /// Where it stands.
     pub position: Position,
     /// Further lines for hostapd.conf, which win over ours.
     pub hostapd: Vec<String>,
@@ -171,7 +182,7 @@ pub struct Vm {
     pub swcrypto: bool,
     /// Further lines for the network's block in wpa_supplicant.conf.
     pub supplicant: Vec<String>,
-    /// MiB.
+    /// Its memory in MiB, 128 to 16384.
     pub memory: u64,
     /// Its own kernel, instead of the run's.
     pub kernel: Option<String>,
@@ -184,11 +195,11 @@ pub struct Vm {
 /// One check of one VM.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// For the report.
+    /// Its name in the report; unique among the checks of one VM.
     pub name: String,
     /// Index into [`Scenario::vms`].
     pub vm: usize,
-    /// What is checked.
+    /// What is looked at, with its bounds.
     pub kind: CheckKind,
 }
 
@@ -201,35 +212,35 @@ pub enum CheckKind {
     Refused,
     /// `count` echo requests to its gateway, no loss.
     Ping {
-        /// How many.
+        /// How many, 1 to 1000.
         count: u64,
     },
     /// It reaches no other subnet and no VM in one.
     Isolated,
     /// iperf3, TCP and UDP, both ways, at the same time as all others.
     Throughput {
-        /// Length of each of the four phases.
+        /// Length of each of the four phases, in seconds.
         seconds: u64,
-        /// Offered UDP load.
+        /// Offered UDP load, Mb/s.
         udp_mbps: u64,
-        /// The least that TCP must reach each way.
+        /// The least that TCP must reach each way, Mb/s.
         min_mbps: f64,
     },
     /// It keeps its association while all transfer; the sum is compared with one VM alone.
     Steady {
-        /// Length of the transfer of all.
+        /// Length of the transfer of all, in seconds.
         seconds: u64,
         /// The least sum, as per cent of what the first VM reaches alone.
         min_percent: f64,
     },
     /// Its keys are replaced in mid-transfer, and the transfer goes on.
     Rekeyed {
-        /// Length of the transfer.
+        /// Length of the transfer, in seconds.
         seconds: u64,
     },
     /// It and its access point use 802.11n as the scenario says: rates, width, A-MPDUs both ways.
     HighThroughput {
-        /// Length of the transfer.
+        /// Length of the transfer, in seconds.
         seconds: u64,
     },
     /// The card walks while the VM's echo requests go on; its supplicant moves it to another access point.
@@ -238,19 +249,19 @@ pub enum CheckKind {
     Outage {
         /// Index into [`Scenario::vms`].
         witness: usize,
-        /// How long the access point is gone.
+        /// How long the access point is gone, in seconds.
         seconds: u64,
     },
     /// Power save is on in its driver, and it is still reached after a quiet time.
     PowerSave {
-        /// The quiet time.
+        /// The quiet time, in seconds.
         seconds: u64,
     },
     /// It does `action` again and again, and returns each time; `witness` does not notice.
     LifeCycle {
-        /// What.
+        /// What the VM does.
         action: Action,
-        /// How often.
+        /// How many times in a row; 1 to 1000.
         times: u64,
         /// Index into [`Scenario::vms`].
         witness: usize,
@@ -259,7 +270,7 @@ pub enum CheckKind {
     Killed {
         /// Index into [`Scenario::vms`].
         witness: usize,
-        /// Length of the transfer.
+        /// Length of the transfer, in seconds.
         seconds: u64,
     },
 }
@@ -269,7 +280,7 @@ pub enum CheckKind {
 pub struct Walk {
     /// Where it ends; it begins where the card stands.
     pub to: Position,
-    /// How long it takes.
+    /// How long it takes, in seconds.
     pub seconds: u64,
     /// The longest time without an answer, in seconds.
     pub max_gap: f64,
@@ -286,7 +297,7 @@ pub enum Action {
     Ifdown,
     /// It is suspended to memory and woken.
     Suspend,
-    /// It reboots.
+    /// Its machine is reset, and boots its kernel again.
     Reboot,
     /// Its card is pulled out and plugged in while it runs.
     HotPlug,

@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 pub struct Network {
     /// Index of its first access point, which may be the one being read.
     pub first: usize,
-    /// Who may join.
+    /// What a station must know to join.
     pub secrets: Secrets,
     /// The gateway's address, and the subnet.
     pub subnet: Subnet,

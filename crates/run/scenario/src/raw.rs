@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for TableOrArray {
     }
 }
 
-/// One of them.
+/// The keys of `[card]`, and of each `[[card]]`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Card {

@@ -11,7 +11,7 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 /// What an access point asks of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Security {
-    /// Nothing.
+    /// Asks for nothing; frames go in clear.
     #[default]
     Open,
     /// A passphrase; CCMP (IEEE 802.11-2020 12.7).

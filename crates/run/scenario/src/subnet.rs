@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub struct Subnet {
     /// The interface's own address.
     pub address: Ipv4Addr,
-    /// 8 to 30.
+    /// Bits of the address that name the network, 8 to 30.
     pub prefix: u8,
 }
 

@@ -158,7 +158,7 @@ struct Lines {
 
 enum Next {
     Line(TraceLine),
-    /// For a while.
+    /// No line has come for a while.
     Nothing,
     End,
 }

@@ -13,9 +13,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// What became of a stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stream {
-    /// Requests.
+    /// How many echo requests have been sent.
     pub sent: u64,
-    /// Requests answered.
+    /// How many of them were answered.
     pub answered: u64,
     /// Longest time without an answer beyond the usual interval, in seconds.
     pub gap: f64,

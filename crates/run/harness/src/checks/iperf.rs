@@ -12,7 +12,7 @@ pub struct Transfer {
     pub udp_mbps: Option<u64>,
     /// From the access point to the VM.
     pub to_vm: bool,
-    /// How long.
+    /// How long it lasts.
     pub seconds: u64,
 }
 

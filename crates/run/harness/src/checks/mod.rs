@@ -36,7 +36,7 @@ use airlane_scenario::{Check, CheckKind, Scenario};
 pub struct Findings {
     /// In the order in which they were made.
     pub checks: Vec<report::Check>,
-    /// For each VM.
+    /// By the VMs' numbers.
     pub measured: Vec<Measured>,
 }
 
@@ -49,11 +49,11 @@ pub struct Measured {
     pub eap: Option<report::Eap>,
     /// Echo requests to its gateway.
     pub ping: Option<Ping>,
-    /// Mb/s.
+    /// TCP each way, Mb/s.
     pub tcp: Option<Both>,
-    /// Mb/s.
+    /// UDP each way, Mb/s.
     pub udp: Option<Both>,
-    /// dBm.
+    /// Signal of its access point after the last check, dBm.
     pub signal: Option<i64>,
 }
 

@@ -22,7 +22,7 @@ fn parse(output: &str) -> Option<i64> {
     value.split(' ').next()?.parse().ok()
 }
 
-/// For people.
+/// A signal as text: `-52 dBm`.
 pub fn words(signal: Option<i64>) -> String {
     signal.map_or_else(|| "no signal".to_owned(), |dbm| format!("{dbm} dBm"))
 }

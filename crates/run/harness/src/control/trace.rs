@@ -25,9 +25,9 @@ pub enum TraceLine {
 /// The way of one frame.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct TracedFrame {
-    /// Whose.
+    /// The VM that sends or receives it.
     pub vm: String,
-    /// Which: a number that no other frame of this VM has at the same time.
+    /// A number that no other frame of this VM has at the same time.
     pub number: u32,
     /// The lane did nothing else between taking it back and writing it into the receive ring.
     pub at_one_go: bool,
