@@ -117,7 +117,10 @@ impl Guests {
 
     fn run(&mut self, contender: Contender) -> anyhow::Result<Report> {
         for card in &mut self.scenario.cards {
-            card.tuning = contender.tuning;
+            card.translation = contender.tuning.translation;
+            card.interrupts = contender.tuning.interrupts;
+            card.polling = contender.tuning.polling;
+            card.data_path = contender.tuning.data_path;
         }
         self.scenario.run.vmm = contender.vmm;
         let options = Options {

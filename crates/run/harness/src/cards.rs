@@ -10,7 +10,8 @@ use airlane_ap::gateway::Network;
 use airlane_daemon::journal::Notice;
 use airlane_daemon::uplink::{self, UserNetwork};
 use airlane_daemon::{
-    BuiltIn, CardConfig, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport, VmCard,
+    BuiltIn, CardConfig, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport, Tuning,
+    VmCard,
 };
 use airlane_dot11::{Dbm, MacAddr};
 use airlane_guests::setup::Setup;
@@ -79,7 +80,7 @@ impl Cards {
         let daemon = Daemon::start(DaemonConfig {
             air: air(&scenario.air),
             scan_cache: Micros((shared.scan_cache * 1e6) as u64),
-            tuning: shared.tuning,
+            tuning: tuning(shared),
             run_dir: folder.to_owned(),
             capture: Some(capture),
             cards: scenario.cards.iter().enumerate().map(card).collect(),
@@ -201,6 +202,15 @@ fn vm_cards(scenario: &Scenario, card: usize) -> Vec<VmCard> {
         weight: vm.weight,
     })
     .collect()
+}
+
+fn tuning(card: &scenario::Card) -> Tuning {
+    Tuning {
+        translation: card.translation,
+        interrupts: card.interrupts,
+        polling: card.polling,
+        data_path: card.data_path,
+    }
 }
 
 fn policy(vm: &scenario::Vm) -> AddressPolicy {

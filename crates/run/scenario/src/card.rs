@@ -2,8 +2,8 @@
 
 use super::error::{ScenarioError, Source};
 use super::{Card, MAX_CARDS, Position, Scenario, address, fields, raw};
-use airlane_daemon::{DataPath, Tuning};
 use airlane_dma::Translation;
+use airlane_engine::DataPath;
 use airlane_iwl::Model;
 use airlane_lane::{Coalescing, MAX_VMS, Polling};
 use std::ops::Range;
@@ -75,18 +75,10 @@ fn card(source: Source, raw: &raw::Card, name: String, index: usize) -> Result<C
         mac: mac.transpose()?.unwrap_or_else(|| address::of_card(index)),
         position: position?,
         scan_cache: fields::within(source, "scan_cache", scan_cache, 0.0..=60.0, 5.0)?,
-        tuning: tuning(source, raw)?,
-    })
-}
-
-fn tuning(source: Source, raw: &raw::Card) -> Result<Tuning> {
-    let (interrupts, data_path) = (raw.interrupts.as_ref(), raw.data_path.as_ref());
-    let polling = raw.polling.as_ref();
-    Ok(Tuning {
         translation: fields::parsed(source, raw.translation.as_ref(), Translation::FORMS)?,
-        interrupts: fields::parsed(source, interrupts, Coalescing::FORMS)?,
-        polling: fields::parsed(source, polling, Polling::FORMS)?,
-        data_path: fields::parsed(source, data_path, DataPath::FORMS)?,
+        interrupts: fields::parsed(source, raw.interrupts.as_ref(), Coalescing::FORMS)?,
+        polling: fields::parsed(source, raw.polling.as_ref(), Polling::FORMS)?,
+        data_path: fields::parsed(source, raw.data_path.as_ref(), DataPath::FORMS)?,
     })
 }
 

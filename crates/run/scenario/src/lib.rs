@@ -30,9 +30,11 @@ mod validate;
 mod vmm;
 mod width;
 
-use airlane_daemon::Tuning;
+use airlane_dma::Translation;
 use airlane_dot11::{Channel, MacAddr, Width};
+use airlane_engine::DataPath;
 use airlane_iwl::Model;
+use airlane_lane::{Coalescing, Polling};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -114,8 +116,14 @@ pub struct Card {
     pub position: Position,
     /// For how many seconds what a scan has heard answers the next one; 0: never.
     pub scan_cache: f64,
-    /// How it is shared.
-    pub tuning: Tuning,
+    /// How addresses of its guests become pages.
+    pub translation: Translation,
+    /// When a VM is interrupted.
+    pub interrupts: Coalescing,
+    /// When the threads of its lanes and of its radio look again before they sleep.
+    pub polling: Polling,
+    /// Which way frames go between a lane and the NIC.
+    pub data_path: DataPath,
 }
 
 /// A place, in metres east, north and up.

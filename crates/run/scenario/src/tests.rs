@@ -455,7 +455,7 @@ fn an_unknown_data_path_is_refused() {
 #[test]
 fn a_translation_is_one_of_three_words() {
     let merged = VALID.replacen("position = [0, 1]", "translation = \"merged\"", 1);
-    let merged = parse(&merged).unwrap().cards[0].tuning;
+    let merged = &parse(&merged).unwrap().cards[0];
     assert_eq!(merged.translation, Translation::Merged);
     refused(
         "position = [0, 1]",
