@@ -1,7 +1,8 @@
 //! `[card]` and `[[card]]`: one radio or several, and which of them a VM is on.
 
 use super::error::{ScenarioError, Source};
-use super::{Card, MAX_CARDS, Position, Scenario, address, fields, raw};
+use super::{address, fields, raw};
+use crate::model::{Card, MAX_CARDS, Position, Scenario};
 use airlane_dma::Translation;
 use airlane_engine::DataPath;
 use airlane_iwl::Model;

@@ -1,7 +1,8 @@
 //! From a written check to what is checked: its kind, its keys, the VMs that it is made of.
 
 use super::error::{ScenarioError, Source};
-use super::{Action, ApKind, Check, CheckKind, Scenario, Walk, fields, raw};
+use super::{fields, raw};
+use crate::model::{Action, ApKind, Check, CheckKind, Scenario, Walk};
 use toml::Spanned;
 
 type Result<T> = std::result::Result<T, ScenarioError>;

@@ -1,8 +1,7 @@
 //! The rules for single values of a scenario.
 
 use super::error::{ScenarioError, Source};
-use super::subnet::SubnetError;
-use super::{Position, Subnet};
+use crate::model::{Position, Subnet, SubnetError};
 use airlane_dot11::{Band, Channel, MacAddr};
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};

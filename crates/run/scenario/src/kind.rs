@@ -1,31 +1,10 @@
 //! Who runs an access point: hostapd in a VM, or the daemon itself.
 
 use super::error::{ScenarioError, Source};
-use super::{Scenario, Security, raw};
+use super::raw;
+use crate::model::{ApKind, Scenario, Security, Uplink};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
-
-/// Who runs an access point.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ApKind {
-    /// hostapd on mac80211_hwsim, in the access-point VM.
-    #[default]
-    Hostapd,
-    /// airlane itself, in the daemon; what is behind it.
-    BuiltIn(Uplink),
-}
-
-/// What is behind a built-in access point.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Uplink {
-    /// Its own address, and nothing else.
-    #[default]
-    Isolated,
-    /// A TAP device of the host: this existing one, or one that the run makes.
-    Tap(Option<String>),
-    /// The host's own connections, through passt.
-    User,
-}
 
 /// The kind of `raw`, the next access point, in the network that begins with number `first`.
 pub fn of(

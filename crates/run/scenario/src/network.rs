@@ -4,7 +4,8 @@
 
 use super::error::{ScenarioError, Source};
 use super::security::{self, Secrets};
-use super::{AccessPoint, Scenario, Subnet, fields, raw};
+use super::{fields, raw};
+use crate::model::{AccessPoint, Scenario, Subnet};
 use std::ops::Range;
 use toml::Spanned;
 

@@ -2,6 +2,8 @@
 
 use super::*;
 use airlane_dma::Translation;
+use airlane_iwl::Model;
+use std::time::Duration;
 
 pub(super) const VALID: &str = r#"title = "two networks"
 

@@ -1,9 +1,9 @@
 //! From what is written to what is meant: every rule that a scenario must keep.
 
 use super::error::{ScenarioError, Source};
-use super::{
+use super::{address, card, checks, fields, kind, network, raw, security, vmm, width};
+use crate::model::{
     ACCESS_POINT_VM, AccessPoint, Air, MAX_ACCESS_POINTS, Position, RunSettings, Scenario, Vm,
-    address, card, checks, fields, kind, network, raw, security, vmm, width,
 };
 use airlane_dot11::MacAddr;
 use airlane_lane::MAX_VMS;

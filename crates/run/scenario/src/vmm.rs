@@ -1,46 +1,8 @@
-//! What a VM runs in.
+//! The key `vmm`: what a VM runs in.
 
 use super::error::{ScenarioError, Source};
-use super::{Action, CheckKind, Scenario};
-use std::fmt;
-use std::str::FromStr;
+use crate::model::Vmm;
 use toml::Spanned;
-
-/// What a VM runs in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Vmm {
-    /// QEMU: a distribution's own kernel on an emulated or virtualized machine, the card over vfio-user.
-    #[default]
-    Qemu,
-    /// User Mode Linux: a kernel that is a process of the host, built from the distribution's source, the card over virtio.
-    Uml,
-}
-
-/// A word that names none.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no VMM `{0}`; use one of: qemu, uml")]
-pub struct UnknownVmm(String);
-
-impl FromStr for Vmm {
-    type Err = UnknownVmm;
-
-    fn from_str(word: &str) -> Result<Self, UnknownVmm> {
-        match word {
-            "qemu" => Ok(Self::Qemu),
-            "uml" => Ok(Self::Uml),
-            other => Err(UnknownVmm(other.to_owned())),
-        }
-    }
-}
-
-impl fmt::Display for Vmm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Qemu => "qemu",
-            Self::Uml => "uml",
-        })
-    }
-}
 
 /// What the key `vmm` says, if it is there.
 pub fn of(
@@ -56,38 +18,10 @@ pub fn of(
     parsed.transpose()
 }
 
-impl Scenario {
-    /// What VM `index` runs in. The user's own VMs are QEMU's.
-    pub fn vmm_of(&self, index: usize) -> Vmm {
-        match self.vms.get(index) {
-            Some(vm) if vm.external => Vmm::Qemu,
-            Some(vm) => vm.vmm.unwrap_or(self.run.vmm),
-            None => self.run.vmm,
-        }
-    }
-
-    /// The first check that a VM's VMM cannot serve, as a sentence: there is no monitor that would put User Mode Linux to
-    /// sleep, start it anew or pull out its card.
-    pub fn beyond_vmm(&self) -> Option<String> {
-        let beyond = self.checks.iter().find_map(|check| match check.kind {
-            CheckKind::LifeCycle {
-                action: action @ (Action::Suspend | Action::Reboot | Action::HotPlug),
-                ..
-            } if self.vmm_of(check.vm) == Vmm::Uml => Some((check, action)),
-            _ => None,
-        });
-        let (check, action) = beyond?;
-        let vm = self.vms.get(check.vm).map_or("?", |vm| vm.name.as_str());
-        Some(format!(
-            "the VM `{vm}` cannot do `{}` in User Mode Linux\n  remedy: write vmm = \"qemu\" in that VM, or run without --vmm",
-            action.word()
-        ))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Scenario;
     use std::path::Path;
 
     fn scenario(run: &str, vm: &str) -> Result<Scenario, ScenarioError> {

@@ -1,0 +1,64 @@
+//! Access points as checked: who runs them, and what is behind them.
+
+use super::place::Position;
+use super::security::Security;
+use super::subnet::Subnet;
+use airlane_dot11::{Channel, MacAddr, Width};
+use std::collections::BTreeMap;
+
+/// `[[access_point]]`
+#[derive(Clone, Debug)]
+pub struct AccessPoint {
+    /// Unique among access points.
+    pub name: String,
+    /// 1 to 32 bytes.
+    pub ssid: String,
+    /// Unique among all stations.
+    pub bssid: MacAddr,
+    /// Whether hostapd runs it in the access-point VM, or airlane itself.
+    pub kind: ApKind,
+    /// Seconds after which a built-in one replaces its group key; none: never.
+    pub group_rekey: Option<u64>,
+    /// The first 20 MHz of it.
+    pub channel: Channel,
+    /// How wide it is with 802.11n; none: it is not one of 802.11n.
+    pub width: Option<Width>,
+    /// The modulation and coding scheme of all that it sends to stations; none: its rate control decides.
+    pub mcs: Option<u8>,
+    /// What it asks of a station.
+    pub security: Security,
+    /// One for all stations, where [`Security`] has one.
+    pub passphrase: Option<String>,
+    /// Passwords by identity, of a network that asks for one.
+    pub users: BTreeMap<String, String>,
+    /// Index of the first access point of its network: of those with its SSID.
+    pub network: usize,
+    /// The network's gateway, and its subnet.
+    pub subnet: Subnet,
+    /// Where it stands.
+    pub position: Position,
+    /// Further lines for hostapd.conf, which win over ours.
+    pub hostapd: Vec<String>,
+}
+
+/// Who runs an access point.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ApKind {
+    /// hostapd on mac80211_hwsim, in the access-point VM.
+    #[default]
+    Hostapd,
+    /// airlane itself, in the daemon; what is behind it.
+    BuiltIn(Uplink),
+}
+
+/// What is behind a built-in access point.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Uplink {
+    /// Its own address, and nothing else.
+    #[default]
+    Isolated,
+    /// A TAP device of the host: this existing one, or one that the run makes.
+    Tap(Option<String>),
+    /// The host's own connections, through passt.
+    User,
+}
