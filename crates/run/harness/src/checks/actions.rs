@@ -1,7 +1,7 @@
 //! What machines do in their lives, and how they are made to do it: by a command inside, or by the
 //! monitor of their QEMU. Whether they return is looked at elsewhere.
 
-use super::gateway;
+use super::gateway::gateway;
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_guests::qemu;

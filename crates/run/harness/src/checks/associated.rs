@@ -1,7 +1,7 @@
 //! Each VM is in its own BSS, under its own MAC address, with its own key: as the guest says, as the
 //! access point says, and as the NIC says.
 
-use super::Findings;
+use super::findings::Findings;
 use super::peers::{self, Answers};
 use super::secrets::Secrets;
 use crate::session::Session;

@@ -1,6 +1,6 @@
 //! The check that every run makes: no console log holds a line of a kernel or driver fault.
 
-use super::Findings;
+use super::findings::Findings;
 use crate::session::Session;
 use airlane_guests::console::{Fault, faults, read};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Echo requests that go on beside something else, and the longest time without an answer.
 
-use super::gateway;
+use super::gateway::gateway;
 use crate::session::Session;
 use crate::stop::Stop;
 use std::time::Duration;

@@ -1,8 +1,10 @@
 //! 802.11n between a VM and its access point: the rates of both directions as the VM's driver says, and
 //! A-MPDUs both ways as the medium counts them, while first one of the two and then the other sends.
 
+use super::findings::Findings;
+use super::gateway::gateway;
 use super::iperf::Transfer;
-use super::{Findings, gateway, throughput};
+use super::throughput;
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_dot11::Width;

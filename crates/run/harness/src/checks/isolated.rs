@@ -1,6 +1,6 @@
 //! No VM reaches another network: neither its gateway nor any VM in it answers.
 
-use super::Findings;
+use super::findings::Findings;
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_scenario::Check;

@@ -1,8 +1,10 @@
 //! One VM is killed in mid-transfer: the other's transfer goes on, the vMAC is released, and a new VM
 //! takes the place.
 
+use super::findings::{Findings, vm_name};
+use super::gateway::gateway;
 use super::iperf::{self, Transfer};
-use super::{Findings, gateway, ping, throughput, vm_name};
+use super::{ping, throughput};
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::up;

@@ -2,8 +2,10 @@
 //! interface goes down in mid-transfer, its card is pulled out and plugged in), again and again: each time it must return to its network and
 //! reach its gateway, and a neighbour's echo requests must go on all the while.
 
+use super::findings::{Findings, vm_name};
+use super::gateway::gateway;
 use super::witness::{self, Witness};
-use super::{Findings, actions, associated, gateway, ping, vm_name};
+use super::{actions, associated, ping};
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_guests::state::State;

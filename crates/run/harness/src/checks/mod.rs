@@ -4,6 +4,8 @@ mod actions;
 mod associated;
 mod console;
 mod echo;
+mod findings;
+mod gateway;
 mod high_throughput;
 mod iperf;
 mod isolated;
@@ -24,116 +26,12 @@ mod throughput;
 mod witness;
 
 pub use console::check as consoles;
+pub use findings::Findings;
 
-use super::report::{self, Both, Ping};
-use super::session::Session;
-use super::stop::Stop;
+use crate::session::Session;
+use crate::stop::Stop;
 use airlane_guests::state::State;
-use airlane_scenario::{Check, CheckKind, Scenario};
-
-/// What has been found so far.
-#[derive(Debug, Default)]
-pub struct Findings {
-    /// In the order in which they were made.
-    pub checks: Vec<report::Check>,
-    /// By the VMs' numbers.
-    pub measured: Vec<Measured>,
-}
-
-/// Figures of one VM.
-#[derive(Clone, Debug, Default)]
-pub struct Measured {
-    /// Management frames are protected; none where nobody was asked.
-    pub pmf: Option<bool>,
-    /// Who it is to its access point.
-    pub eap: Option<report::Eap>,
-    /// Echo requests to its gateway.
-    pub ping: Option<Ping>,
-    /// TCP each way, Mb/s.
-    pub tcp: Option<Both>,
-    /// UDP each way, Mb/s.
-    pub udp: Option<Both>,
-    /// Signal of its access point after the last check, dBm.
-    pub signal: Option<i64>,
-}
-
-impl Measured {
-    fn note_security(&mut self, answers: &peers::Answers) {
-        self.pmf = Some(answers.pmf());
-        self.eap = answers.eap();
-    }
-}
-
-impl Findings {
-    /// Nothing found of `vms` VMs.
-    pub fn new(vms: usize) -> Self {
-        Self {
-            checks: Vec::new(),
-            measured: vec![Measured::default(); vms],
-        }
-    }
-
-    /// Notes an outcome and shows it.
-    pub fn add(
-        &mut self,
-        session: &mut Session,
-        name: &str,
-        vm: &str,
-        passed: bool,
-        detail: String,
-    ) {
-        session
-            .progress
-            .check(passed, &format!("{vm}: {name}: {detail}"));
-        let (name, vm) = (name.to_owned(), vm.to_owned());
-        self.checks.push(report::Check {
-            name,
-            vm,
-            passed,
-            detail,
-        });
-    }
-
-    /// Notes the outcome of a check of the scenario.
-    fn add_for(&mut self, session: &mut Session, check: &Check, passed: bool, detail: String) {
-        let vm = vm_name(session.scenario, check.vm).to_owned();
-        self.add(session, &check.name, &vm, passed, detail);
-    }
-
-    /// The checks that were not made because the run ended before them.
-    pub fn add_missing(&mut self, scenario: &Scenario) {
-        for check in &scenario.checks {
-            let vm = vm_name(scenario, check.vm);
-            let made = self
-                .checks
-                .iter()
-                .any(|made| made.vm == vm && made.name == check.name);
-            if !made {
-                let (name, vm) = (check.name.clone(), vm.to_owned());
-                let detail = "not made: the run ended before it".to_owned();
-                self.checks.push(report::Check {
-                    name,
-                    vm,
-                    passed: false,
-                    detail,
-                });
-            }
-        }
-    }
-
-    /// True when every check passed.
-    pub fn passed(&self) -> bool {
-        self.checks.iter().all(|check| check.passed)
-    }
-
-    fn measured(&mut self, vm: usize) -> Option<&mut Measured> {
-        self.measured.get_mut(vm)
-    }
-}
-
-fn vm_name(scenario: &Scenario, vm: usize) -> &str {
-    scenario.vms.get(vm).map_or("", |vm| vm.name.as_str())
-}
+use airlane_scenario::{Check, CheckKind};
 
 /// Makes all checks of the scenario. The one that kills comes last: it changes who is there.
 pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
@@ -209,38 +107,4 @@ fn signals(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
         }
     }
     Ok(())
-}
-
-/// The gateway that the VM has been given.
-fn gateway(session: &Session, vm: usize) -> Option<String> {
-    let network = session.scenario.network_of(session.scenario.vms.get(vm)?)?;
-    let told = session.members.get(vm)?.view.gateway.as_deref()?;
-    // It goes into a command line: an address, or nothing.
-    let gateway: std::net::Ipv4Addr = told.parse().ok()?;
-    (gateway == network.subnet.address).then(|| gateway.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::Path;
-
-    #[test]
-    fn a_check_that_was_not_made_has_failed() {
-        let text = "[[access_point]]\nname='a'\nchannel=36\naddress='10.0.0.1/24'\n\
-                    [[vm]]\nname='it'\n[[check]]\nkind='ping'\n[[check]]\nkind='isolated'\n";
-        let scenario = Scenario::parse(Path::new("s.toml"), text).unwrap();
-        let mut findings = Findings::new(1);
-        let made = report::Check {
-            name: "ping".into(),
-            vm: "it".into(),
-            passed: true,
-            detail: String::new(),
-        };
-        findings.checks.push(made);
-        assert!(findings.passed());
-        findings.add_missing(&scenario);
-        assert_eq!(findings.checks.len(), 2);
-        assert!(!findings.passed() && findings.checks[1].detail.contains("not made"));
-    }
 }

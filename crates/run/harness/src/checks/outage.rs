@@ -3,8 +3,10 @@
 //! point comes back, and the VM with it. airlane tells the VM nothing.
 
 use super::echo::{self, Stream};
+use super::findings::Findings;
+use super::gateway::gateway;
+use super::ping;
 use super::place::{self, Place, places};
-use super::{Findings, ping};
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_daemon::journal::What;
@@ -146,7 +148,7 @@ impl Victim {
 
 /// How many of five echo requests are answered when all is over.
 fn answers(session: &mut Session, vm: usize) -> Result<u64, Stop> {
-    let gateway = super::gateway(session, vm).unwrap_or_default();
+    let gateway = gateway(session, vm).unwrap_or_default();
     let command = (vm, ping::command(5, &gateway));
     let results = session.exec_all(&[command], Duration::from_secs(30))?;
     let output = results.into_iter().next().flatten();

@@ -1,6 +1,7 @@
 //! Echo requests from each VM to its own gateway: none may be lost.
 
-use super::{Findings, gateway};
+use super::findings::Findings;
+use super::gateway::gateway;
 use crate::report::Ping;
 use crate::session::Session;
 use crate::stop::Stop;

@@ -2,7 +2,8 @@
 //! to, and for one that must not notice.
 
 use super::echo::Stream;
-use super::{Findings, signal, vm_name};
+use super::findings::{Findings, vm_name};
+use super::signal;
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_scenario::Check;

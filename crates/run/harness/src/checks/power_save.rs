@@ -4,7 +4,9 @@
 //! Not shown: that the card sleeps, which its driver decides; `iwldvm` of Linux 6.1 never lets it while it is
 //! associated (docs/control.md). That a sleeping radio loses nothing is shown by the daemon's stories.
 
-use super::{Findings, gateway, ping};
+use super::findings::Findings;
+use super::gateway::gateway;
+use super::ping;
 use crate::report::Ping;
 use crate::session::Session;
 use crate::stop::Stop;

@@ -1,7 +1,7 @@
 //! A VM with wrong credentials never gets a key: as it says itself in the words that fit them, and as its
 //! access point says.
 
-use super::Findings;
+use super::findings::Findings;
 use crate::session::Session;
 use airlane_guests::state::{State, View};
 use airlane_scenario::{Check, Security};

@@ -2,8 +2,10 @@
 //! BSS (IEEE 802.11-2020 12.7.6 and 12.7.7). The VM says that both were replaced, the NIC has got new ones
 //! (unless the driver encrypts by itself), and the transfer goes on.
 
+use super::findings::Findings;
+use super::gateway::gateway;
 use super::iperf::{self, Transfer};
-use super::{Findings, gateway, peers, throughput};
+use super::{peers, throughput};
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_guests::state::Rekeys;

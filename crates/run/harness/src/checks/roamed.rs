@@ -3,8 +3,9 @@
 //! only moves the card.
 
 use super::echo::{self, Stream};
+use super::findings::Findings;
 use super::place::{self, Place, places};
-use super::{Findings, signal};
+use super::signal;
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_guests::state::State;

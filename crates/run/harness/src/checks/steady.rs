@@ -3,8 +3,10 @@
 //! share of that. Emulated guests may be bound by their processors, not by the radio, so the share is
 //! told, and only demanded where the scenario says so.
 
+use super::findings::Findings;
+use super::gateway::gateway;
 use super::iperf::{self, Transfer};
-use super::{Findings, gateway, throughput};
+use super::throughput;
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_guests::state::State;

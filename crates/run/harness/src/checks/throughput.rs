@@ -1,7 +1,8 @@
 //! iperf3 from and to each VM, TCP and UDP: four phases, all VMs at the same time in each.
 
+use super::findings::Findings;
+use super::gateway::gateway;
 use super::iperf::{self, FIRST_PORT, Outcome, Transfer};
-use super::{Findings, gateway};
 use crate::report::Both;
 use crate::session::Session;
 use crate::stop::Stop;

@@ -1,7 +1,8 @@
 //! A VM whose echo requests run all the while something happens to its neighbour: what it loses, the
 //! neighbour has cost it.
 
-use super::{gateway, ping};
+use super::gateway::gateway;
+use super::ping;
 use crate::jobs::Job;
 use crate::report::Ping;
 use crate::session::Session;
