@@ -177,11 +177,14 @@ fn run(arguments: &RunArguments) -> ExitCode {
     if let Some(vmm) = arguments.vmm {
         scenario.run.vmm = vmm;
     }
+    if let Err(error) = harness::feasible(&scenario) {
+        return fail(format!("{error:#}"), BAD_INPUT);
+    }
     let setup = match Setup::load() {
         Ok(setup) => setup,
         Err(error) => return fail(format!("{error:#}"), 1),
     };
-    if let Err(error) = harness::feasible(&scenario, &setup, arguments.kernel.as_deref()) {
+    if let Err(error) = harness::kernels(&scenario, &setup, arguments.kernel.as_deref()) {
         return fail(format!("{error:#}"), BAD_INPUT);
     }
     let options = Options {

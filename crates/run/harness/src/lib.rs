@@ -35,6 +35,6 @@ mod up;
 
 pub use folder::{PRIVATE_PREFIX, Private};
 pub use progress::Stream;
-pub use run::{Ended, Options, default_output, feasible, run};
+pub use run::{Ended, Options, default_output, feasible, kernels, run};
 pub use stop::Stop;
 pub use table::paint;

@@ -81,20 +81,24 @@ pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ende
     })
 }
 
-/// An error when a kernel that is asked for is not there, a VMM cannot do what is asked of it, or there are more cards
-/// than can be served.
-pub fn feasible(scenario: &Scenario, setup: &Setup, chosen: Option<&str>) -> Result<()> {
-    let kernel = chosen.or(scenario.run.kernel.as_deref());
+/// An error when the scenario asks for what no run can do: a second card so far, or what a VM's VMM cannot.
+pub fn feasible(scenario: &Scenario) -> Result<()> {
     if let [_, second, ..] = scenario.cards.as_slice() {
         bail!(
-            "the card `{}` is the second, and a run serves one card so far\n  remedy: put all VMs on one card, or start a \
-             run for each card",
+            "the card `{}` is the second, and a run serves one card so far\n  \
+             remedy: put all VMs on one card, or start a run for each card",
             second.name
         );
     }
-    if let Some(beyond) = scenario.beyond_vmm() {
-        bail!(beyond);
+    match scenario.beyond_vmm() {
+        Some(beyond) => bail!(beyond),
+        None => Ok(()),
     }
+}
+
+/// An error when a kernel that is asked for is not there.
+pub fn kernels(scenario: &Scenario, setup: &Setup, chosen: Option<&str>) -> Result<()> {
+    let kernel = chosen.or(scenario.run.kernel.as_deref());
     // One more than there are VMs: that of the access points.
     for index in 0..=scenario.vms.len() {
         let vm = scenario.vms.get(index);
