@@ -1,6 +1,6 @@
 //! Transports between virtual machines and airlane: vfio-user for cards ([`VfioUserServer`]), PCI over virtio for cards of
-//! User Mode Linux ([`PciDevServer`]), vhost-user for `mac80211_hwsim` radios ([`serve_hwsim`]), and the eventfds that wake
-//! threads.
+//! User Mode Linux ([`PciDevServer`]), vhost-user for any virtio device ([`vhost_user::Server`]), of which `mac80211_hwsim`
+//! radios are one ([`serve_hwsim`]), and the eventfds that wake threads.
 //!
 //! Thin on purpose: nothing here decides anything about Wi-Fi. This is the only crate that may
 //! contain unsafe code: few blocks, each with its reason.

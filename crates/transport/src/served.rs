@@ -32,7 +32,7 @@ pub struct Counters {
     pub maps_without_file: u64,
     /// Unmap requests done.
     pub unmaps: u64,
-    /// Resets.
+    /// Resets of the device that a client has asked for.
     pub resets: u64,
     /// Interrupts delivered.
     pub interrupts: u64,

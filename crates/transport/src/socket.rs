@@ -19,9 +19,9 @@ pub enum SocketError {
     /// The operating system refuses.
     #[error("cannot listen at {}: {cause}", path.display())]
     Bind {
-        /// Where.
+        /// The socket's path.
         path: PathBuf,
-        /// Why.
+        /// The system's reason.
         cause: io::Error,
     },
 }

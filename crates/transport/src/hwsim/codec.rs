@@ -71,7 +71,7 @@ pub struct FrameFromGuest<'a> {
     pub radio: MacAddr,
     /// 802.11 frame, encrypted if at all, without check sequence.
     pub frame: &'a [u8],
-    /// Where.
+    /// 20 MHz wide, as hwsim names centre frequencies only.
     pub channel: Channel,
     /// FLAGS as they came.
     pub flags: u32,

@@ -37,11 +37,11 @@ pub enum Access<'a> {
 /// A message from the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command<'a> {
-    /// Where.
+    /// The space that is accessed.
     pub space: Space,
-    /// First byte.
+    /// Bytes from the beginning of that space.
     pub offset: u64,
-    /// What.
+    /// Read or write, and how much.
     pub access: Access<'a>,
 }
 

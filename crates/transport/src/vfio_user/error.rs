@@ -23,7 +23,7 @@ pub enum VfioUserError {
     /// The client broke the protocol.
     #[error("vfio-user client broke the protocol behind message {message}: {what}")]
     Malformed {
-        /// How.
+        /// The rule that it broke.
         what: Malformed,
         /// How many messages had been handled.
         message: u64,

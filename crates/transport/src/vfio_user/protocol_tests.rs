@@ -166,6 +166,7 @@ fn several_writes_in_one_message_are_checked_one_by_one() {
     let Ok(Request::WriteMulti(writes)) = read(&good) else {
         panic!("refused");
     };
+    assert!(read(&multi(MAX_MULTI, &vec![entry(4); MAX_MULTI as usize])).is_ok());
     let lengths: Vec<usize> = writes.iter().map(|write| write.data.len()).collect();
     assert_eq!(lengths, [4, 8]);
     for bad in [
@@ -173,6 +174,7 @@ fn several_writes_in_one_message_are_checked_one_by_one() {
         multi(3, &[entry(4), entry(8)]),
         multi(u64::MAX, &[entry(4)]),
         multi(1, &[entry(9)]),
+        multi(MAX_MULTI + 1, &vec![entry(4); MAX_MULTI as usize + 1]),
     ] {
         assert!(matches!(read(&bad), Err(Malformed::Count { .. })));
     }

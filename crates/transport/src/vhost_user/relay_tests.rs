@@ -93,7 +93,7 @@ fn a_table_as_it_should_be_passes_unchanged() {
 }
 
 #[test]
-fn a_table_that_names_more_than_it_has_is_left_to_the_framework() {
+fn a_table_that_names_more_than_it_has_is_left_to_the_vhost_crate() {
     let mut bench = Bench::new(Peer::Child);
     let mut payload = vec![0; TABLE];
     payload[..4].copy_from_slice(&u32::MAX.to_ne_bytes());
