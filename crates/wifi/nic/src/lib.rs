@@ -11,32 +11,25 @@
 //!
 //! Receive block-ack agreements are noted. A-MPDUs are formed by the air, of frames that are handed to it in bursts.
 
-mod account;
 mod agreements;
-mod beacons;
+mod channel;
+mod commands;
 mod counters;
-mod doze;
-mod dwrr;
-mod execute;
-mod flights;
-mod homes;
 mod identity;
-mod keys;
 mod nic;
 mod perform;
 mod phy;
-mod prepare;
-mod receive;
+mod power_save;
+mod rx;
 mod scan;
-mod schedule;
 #[cfg(test)]
 mod tests;
-mod transmit;
+mod tx;
 mod vmac;
 
 pub use counters::{Counters, DropReason, VmCounters};
-pub use doze::AwakeTime;
-pub use dwrr::MAX_WEIGHT;
 pub use identity::AddressPolicy;
 pub use nic::{HomeView, Nic, NicConfig, VmacView};
 pub use phy::Phy;
+pub use power_save::AwakeTime;
+pub use tx::dwrr::MAX_WEIGHT;

@@ -8,19 +8,19 @@ use airlane_lane::stamp::{Point, Stamps};
 use airlane_lane::{Instant, MAX_VMS, Micros, VmId};
 use airlane_waist::{Event, MissedBeacons, PowerSave, Request};
 
-use crate::account::{InAir, LastAggregate};
+use crate::channel::context::{find, same};
+use crate::channel::scheduler::{Schedule, Step, Wishes};
 use crate::counters::{Counters, DropReason, VmCounters};
-use crate::doze::Doze;
-use crate::dwrr::{Dwrr, MAX_WEIGHT};
-use crate::flights::{Cargo, Flights};
-use crate::homes::{find, same};
 use crate::identity::{AddressPolicy, Assignments};
-use crate::keys::KeyTable;
 use crate::phy::Phy;
-use crate::receive::Heard;
+use crate::power_save::Doze;
+use crate::rx::filter::Heard;
+use crate::rx::keys::KeyTable;
 use crate::scan::Sweep;
-use crate::schedule::{Schedule, Step, Wishes};
-use crate::transmit::Ended;
+use crate::tx::airtime::{InAir, LastAggregate};
+use crate::tx::dwrr::{Dwrr, MAX_WEIGHT};
+use crate::tx::in_flight::{Cargo, Flights};
+use crate::tx::transmitter::Ended;
 use crate::vmac::{Stage, Vmac};
 
 /// Sizes of a card.

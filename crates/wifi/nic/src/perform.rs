@@ -6,12 +6,12 @@ use airlane_dot11::{AccessCategory, Buffer, Channel, Rate, RateTable};
 use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::Event;
 
-use crate::flights::Cargo;
-use crate::homes::{Home, Homes, same};
+use crate::channel::context::{Home, Homes, same};
+use crate::channel::scheduler::{Act, Stop, Wishes};
 use crate::nic::Nic;
 use crate::phy::Phy;
-use crate::prepare::lowest;
-use crate::schedule::{Act, Stop, Wishes};
+use crate::tx::in_flight::Cargo;
+use crate::tx::prepare::lowest;
 use crate::vmac::Vmac;
 
 /// Attempts beyond the first for a null frame.

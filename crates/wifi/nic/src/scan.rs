@@ -9,8 +9,8 @@ use airlane_dot11::{Buffer, MacAddr, Rate};
 use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{Event, Participant, ReceiveFilter, Refusal, Reply, ScanEvent, ScanSlot, Tag};
 
+use crate::channel::scheduler::Stop;
 use crate::nic::Nic;
-use crate::schedule::Stop;
 use crate::vmac::Vmac;
 
 /// Longest time that one sweep lets neighbours join their networks undisturbed.

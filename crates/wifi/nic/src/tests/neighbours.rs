@@ -6,8 +6,8 @@ use airlane_lane::Micros;
 use airlane_waist::*;
 
 use super::world::*;
-use crate::keys::KeyKind;
 use crate::nic::Nic;
+use crate::rx::keys::KeyKind;
 
 const PEER: StationIndex = StationIndex(0);
 

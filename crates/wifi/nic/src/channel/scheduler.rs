@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use airlane_dot11::Channel;
 use airlane_lane::{Instant, Micros};
 
-use crate::homes::{Accounts, Homes, find, same};
+use crate::channel::context::{Accounts, Homes, find, same};
 
 /// Least time at home between two stops of a scan.
 const HOME: Micros = Micros::from_millis(60);

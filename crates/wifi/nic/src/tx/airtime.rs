@@ -7,8 +7,8 @@ use airlane_dot11::{AccessCategory, EdcaParameters, Rate};
 use airlane_lane::{Instant, Micros, VmId};
 
 use crate::nic::Nic;
-use crate::prepare::Prepared;
-use crate::transmit::Ended;
+use crate::tx::prepare::Prepared;
+use crate::tx::transmitter::Ended;
 
 /// Slot and SIFS (IEEE 802.11-2020 table 17-21).
 const SLOT: u64 = 9;

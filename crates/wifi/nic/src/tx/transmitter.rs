@@ -11,12 +11,12 @@ use airlane_lane::stamp::{FrameId, Point};
 use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{Event, Tag, Transmit, TxReport, TxStatus};
 
+use crate::channel::context::same;
 use crate::counters::DropReason;
-use crate::flights::Cargo;
-use crate::homes::same;
 use crate::nic::Nic;
 use crate::phy::Phy;
-use crate::prepare::{Prepared, Shield, nominal_rate, prepare, report, status};
+use crate::tx::in_flight::Cargo;
+use crate::tx::prepare::{Prepared, Shield, nominal_rate, prepare, report, status};
 use crate::vmac::{Flush, Outstanding, Pending, Stage, Vmac, Work, in_mask};
 
 /// How a transmission ended.
@@ -452,7 +452,7 @@ fn flushed_report(vmac: &Vmac, work: &Work) -> TxReport {
         Work::Fresh(transmit) => report(TxStatus::Flushed, nominal_rate(vmac, transmit), 0),
         Work::Again(prepared, _) => {
             let rate = prepared.rates.first().copied();
-            let rate = rate.unwrap_or_else(|| crate::prepare::lowest(vmac));
+            let rate = rate.unwrap_or_else(|| crate::tx::prepare::lowest(vmac));
             report(TxStatus::Flushed, rate, prepared.sequence_control)
         }
     }

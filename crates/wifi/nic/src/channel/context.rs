@@ -10,7 +10,7 @@ use airlane_dot11::Channel;
 use airlane_lane::{Instant, MAX_VMS, Micros};
 use arrayvec::ArrayVec;
 
-use crate::beacons::Due;
+use crate::vmac::beacons::Due;
 
 /// In which every home that competes has its slice: the bound on how long one waits. More homes make it longer,
 /// since a short slice is mostly leaving and arriving.

@@ -12,7 +12,7 @@ use airlane_dot11::Channel;
 use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{Mode, PowerSave};
 
-use crate::homes::same;
+use crate::channel::context::same;
 use crate::nic::Nic;
 use crate::phy::Phy;
 use crate::vmac::Vmac;

@@ -11,11 +11,11 @@ use airlane_lane::stamp::{FrameId, Point};
 use airlane_lane::{Instant, VmId};
 use airlane_waist::{Event, ReceiveFilter, Received, RxCipher};
 
-use crate::beacons::BeaconFacts;
-use crate::homes::same;
-use crate::keys::KeyKind;
+use crate::channel::context::same;
 use crate::nic::Nic;
+use crate::rx::keys::KeyKind;
 use crate::vmac::Vmac;
+use crate::vmac::beacons::BeaconFacts;
 use airlane_dot11::ccmp::{Ccmp, CcmpError, key_id};
 
 /// A frame as it was heard.

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+pub(crate) mod beacons;
+
 use airlane_air::Aggregation;
 use airlane_dot11::{
     AccessCategory, Channel, Dbm, EdcaParameters, MacAddr, PeerHt, RateTable, Width,
@@ -12,9 +14,9 @@ use airlane_waist::{
     Transmit, TxReport, VifConfig,
 };
 
-use crate::beacons::{Beacons, Due};
-use crate::homes::Home;
-use crate::prepare::Prepared;
+use crate::channel::context::Home;
+use crate::tx::prepare::Prepared;
+use crate::vmac::beacons::{Beacons, Due};
 
 /// How long a vMAC with a BSS and without an association is taken to be joining it.
 const JOINING: Micros = Micros::from_millis(2_000);

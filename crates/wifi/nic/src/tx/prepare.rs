@@ -9,9 +9,9 @@ use airlane_lane::stamp::{Point, Stamps};
 use airlane_lane::{Micros, VmId};
 use airlane_waist::{Mode, Transmit, TxCipher, TxRate, TxReport, TxStatus, VifConfig};
 
-use crate::account::estimate;
 use crate::counters::DropReason;
-use crate::keys::KeyTable;
+use crate::rx::keys::KeyTable;
+use crate::tx::airtime::estimate;
 use crate::vmac::{Station, Vmac};
 
 /// How a frame is protected from stations that cannot hear or understand it.

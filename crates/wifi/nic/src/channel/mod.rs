@@ -1,0 +1,4 @@
+//! Where the one radio is, when vMACs have networks on several channels.
+
+pub(crate) mod context;
+pub(crate) mod scheduler;

@@ -1,0 +1,7 @@
+//! The way of a frame from a VM to the air, and of its report back.
+
+pub(crate) mod airtime;
+pub(crate) mod dwrr;
+pub(crate) mod in_flight;
+pub(crate) mod prepare;
+pub(crate) mod transmitter;
