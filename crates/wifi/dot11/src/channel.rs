@@ -114,6 +114,11 @@ impl Channel {
     pub const fn primary(self) -> Self {
         self.with_width(Width::Mhz20)
     }
+
+    /// True when a radio on one of the two hears beacons on the other.
+    pub fn shares_primary(self, other: Self) -> bool {
+        self.primary() == other.primary()
+    }
 }
 
 impl fmt::Display for Band {

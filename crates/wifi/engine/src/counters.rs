@@ -6,7 +6,7 @@ use super::built_in::Served;
 
 use airlane_air::AirCounters;
 use airlane_host_driver::HostCounters;
-use airlane_nic::{DropReason, HomeView, VmCounters};
+use airlane_nic::{ContextView, DropReason, VmCounters};
 
 type Named = Vec<(&'static str, u64)>;
 
@@ -35,7 +35,7 @@ pub fn nic(counters: &airlane_nic::Counters) -> Named {
     named!(counters;
         heard, malformed, unwanted, delivered, announcements, unheard_announcements, probes, probes_skipped, aggregates,
         aggregated_frames, tunes,
-        orphans, pool_misses,
+        orphans, pool_misses, broken_invariants,
     )
 }
 
@@ -94,7 +94,7 @@ pub fn vmac(counters: &VmCounters) -> BTreeMap<String, u64> {
 }
 
 /// What is known of a home channel.
-pub fn home(home: &HomeView) -> BTreeMap<String, u64> {
+pub fn home(home: &ContextView) -> BTreeMap<String, u64> {
     let named = named!(home; visits, beacons_heard, beacons_missed);
     let named = named
         .into_iter()

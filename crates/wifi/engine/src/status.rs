@@ -115,7 +115,7 @@ impl RadioStatus {
             channel: radio.nic().channel(),
             channels: radio
                 .nic()
-                .homes(at)
+                .contexts(at)
                 .map(|home| (home.channel, named::home(&home)))
                 .collect(),
             vmacs,

@@ -2,9 +2,10 @@
 //! `offered = sent + failed + dropped + queued`, across resets.
 
 use airlane_lane::Micros;
+use enum_map::{Enum, EnumMap};
 
 /// Why a frame that a VM offered never went on the air.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
 pub enum DropReason {
     /// There is no vMAC, or it has no address, or its mode never sends.
     NotConfigured,
@@ -25,7 +26,7 @@ pub enum DropReason {
 }
 
 impl DropReason {
-    /// All reasons, in the order of [`VmCounters::dropped`].
+    /// All reasons.
     pub const ALL: [Self; 8] = [
         Self::NotConfigured,
         Self::QueueFull,
@@ -49,8 +50,8 @@ pub struct VmCounters {
     pub sent_bytes: u64,
     /// Given up without an acknowledgement.
     pub failed: u64,
-    /// Dropped before the air, by reason in the order of [`DropReason::ALL`].
-    pub dropped: [u64; DropReason::ALL.len()],
+    /// Dropped before the air, by reason.
+    pub dropped: EnumMap<DropReason, u64>,
     /// Configurations refused, since the address was not the VM's to bear.
     pub addresses_refused: u64,
     /// Frames that wait or are on the air now.
@@ -75,19 +76,17 @@ pub struct VmCounters {
 
 impl VmCounters {
     pub(crate) fn drop_frame(&mut self, reason: DropReason) {
-        if let Some(counter) = self.dropped.get_mut(reason as usize) {
-            *counter += 1;
-        }
+        self.dropped[reason] += 1;
     }
 
     /// How many frames were dropped for this reason.
     pub fn dropped_for(&self, reason: DropReason) -> u64 {
-        self.dropped.get(reason as usize).copied().unwrap_or(0)
+        self.dropped[reason]
     }
 
     /// True when every offered frame is accounted for.
     pub fn conserved(&self) -> bool {
-        let dropped: u64 = self.dropped.iter().sum();
+        let dropped: u64 = self.dropped.values().sum();
         self.offered == self.sent + self.failed + dropped + self.queued
     }
 }
@@ -121,4 +120,6 @@ pub struct Counters {
     pub orphans: u64,
     /// Buffers made because a pool was in use.
     pub pool_misses: u64,
+    /// Times that the card found its own state at odds with itself: a defect.
+    pub broken_invariants: u64,
 }

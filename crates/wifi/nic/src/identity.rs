@@ -4,7 +4,8 @@
 //! Not here: the check of each frame, which compares it with the address that its vMAC bears (`prepare`).
 
 use airlane_dot11::MacAddr;
-use airlane_lane::{MAX_VMS, VmId};
+use airlane_lane::VmId;
+use airlane_waist::PerVm;
 
 /// Whether a VM may bear another address than the one assigned to it, as NetworkManager does for scans and
 /// `ip link set address` for good.
@@ -25,27 +26,21 @@ struct Assignment {
 
 /// All assignments. A VM without one may bear what nobody else has.
 #[derive(Default)]
-pub(crate) struct Assignments([Option<Assignment>; MAX_VMS]);
+pub(crate) struct Assignments(PerVm<Option<Assignment>>);
 
 impl Assignments {
     pub(crate) fn assign(&mut self, vm: VmId, address: MacAddr, policy: AddressPolicy) {
-        if let Some(slot) = self.0.get_mut(vm.index()) {
-            *slot = Some(Assignment { address, policy });
-        }
+        self.0[vm] = Some(Assignment { address, policy });
     }
 
     /// True when `vm` may bear `address` as far as assignments go. Zero is no address: the interface is down.
     pub(crate) fn allow(&self, vm: VmId, address: MacAddr) -> bool {
-        let own = self.0.get(vm.index()).copied().flatten();
-        match own {
+        let mut all = self.0.iter().filter_map(|(_, assigned)| *assigned);
+        match self.0[vm] {
             _ if address == MacAddr::ZERO => true,
             Some(own) if own.address == address => true,
             Some(own) if own.policy == AddressPolicy::Fixed => false,
-            _ => !self
-                .0
-                .iter()
-                .flatten()
-                .any(|other| other.address == address),
+            _ => !all.any(|other| other.address == address),
         }
     }
 }

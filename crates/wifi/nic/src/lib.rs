@@ -1,35 +1,44 @@
 //! The augmented NIC (Virtual WiFi, sections 3.3 and 4.3): one radio that carries a virtual MAC
 //! (vMAC) per VM, each with its own address, BSS, channel, stations, keys, rates and statistics.
 //!
-//! The way out: a frame is copied once from the guest's memory, checked to be the VM's own, given
-//! its sequence number, encrypted, and handed to the air in turn, by airtime. The way in: the
+//! The way out (`tx`): a frame is copied once from the guest's memory, checked to be the VM's own, given
+//! its sequence number, encrypted, and handed to the air in turn, by airtime. The way in (`rx`): the
 //! receive filter finds the vMAC by address, the vMAC's key opens the frame, the VM-ID goes with
-//! it. Between them the channel schedule decides where the one radio is, and power save whether it is on.
+//! it. Between them the channel scheduler decides where the one radio is, and power save whether it is on.
+//!
+//! [`Nic`] owns these parts. What they all work on, the vMACs and the way out of the card, is lent to one of them at a
+//! time; each keeps its own state, and none calls another.
 //!
 //! Not here: decisions about commands that touch more than one VM (the host driver), the medium
 //! (the `air` crate), duplicates and replay and reordering (the guest's driver).
 //!
 //! Receive block-ack agreements are noted. A-MPDUs are formed by the air, of frames that are handed to it in bursts.
 
-mod agreements;
+mod card;
 mod channel;
 mod commands;
+mod config;
 mod counters;
 mod identity;
 mod nic;
-mod perform;
+mod output;
 mod phy;
 mod power_save;
+mod radio;
 mod rx;
 mod scan;
 #[cfg(test)]
 mod tests;
 mod tx;
+mod view;
 mod vmac;
+mod vmacs;
 
+pub use config::NicConfig;
 pub use counters::{Counters, DropReason, VmCounters};
 pub use identity::AddressPolicy;
-pub use nic::{HomeView, Nic, NicConfig, VmacView};
+pub use nic::Nic;
 pub use phy::Phy;
 pub use power_save::AwakeTime;
 pub use tx::dwrr::MAX_WEIGHT;
+pub use view::{ContextView, VmacView};

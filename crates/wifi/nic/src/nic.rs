@@ -1,135 +1,78 @@
-//! The card: commands in, events out, and the clockwork between.
+//! The card: commands in, events out. It owns the parts, lends them to each other one at a time, and applies the actions
+//! that they return.
 
-use std::collections::{BTreeMap, VecDeque};
-
-use airlane_air::{AirEvent, RadioId};
-use airlane_dot11::{AccessCategory, BufferPool, Channel, MacAddr};
+use airlane_air::{Aggregation, AirEvent, Outcome, RadioId};
+use airlane_dot11::frame::{Header, set_sequence_number};
+use airlane_dot11::{AccessCategory, Buffer, MacAddr, Rate};
 use airlane_lane::stamp::{Point, Stamps};
-use airlane_lane::{Instant, MAX_VMS, Micros, VmId};
-use airlane_waist::{Event, MissedBeacons, PowerSave, Request};
+use airlane_lane::{Instant, VmId};
+use airlane_waist::{Command, Event, Refusal, Reply, Request, Tag, Transmit, VifConfig};
 
-use crate::channel::context::{find, same};
-use crate::channel::scheduler::{Schedule, Step, Wishes};
-use crate::counters::{Counters, DropReason, VmCounters};
-use crate::identity::{AddressPolicy, Assignments};
+use crate::card::Card;
+use crate::channel::context::Contexts;
+use crate::channel::demand;
+use crate::channel::scheduler::{Action, ChannelScheduler, Demand, Dwell, Step};
+use crate::commands;
+use crate::config::NicConfig;
+use crate::identity::AddressPolicy;
 use crate::phy::Phy;
-use crate::power_save::Doze;
-use crate::rx::filter::Heard;
-use crate::rx::keys::KeyTable;
-use crate::scan::Sweep;
-use crate::tx::airtime::{InAir, LastAggregate};
-use crate::tx::dwrr::{Dwrr, MAX_WEIGHT};
-use crate::tx::in_flight::{Cargo, Flights};
-use crate::tx::transmitter::Ended;
-use crate::vmac::{Stage, Vmac};
+use crate::power_save::{self, Place, PowerSaver};
+use crate::radio::Radio;
+use crate::rx::filter::{Heard, Receiver};
+use crate::scan::Scan;
+use crate::tx::frame::Ended;
+use crate::tx::in_flight::Kind;
+use crate::tx::transmitter::{OwnFrame, Transmitter};
+use crate::vmac::Vmac;
 
-/// Sizes of a card.
-#[derive(Clone, Copy, Debug)]
-pub struct NicConfig {
-    /// Frames that one vMAC's queues hold.
-    pub queue_limit: usize,
-    /// Frames per access category that the air holds at a time. Few: what is with the air can be
-    /// neither shared out anew nor flushed.
-    pub air_depth: usize,
-    /// The same where frames share PPDUs, as time: enough for the longest PPDU.
-    pub air_ahead: Micros,
-    /// Buffers for frames on their way out.
-    pub tx_buffers: usize,
-    /// Buffers for decrypted frames on their way in.
-    pub rx_buffers: usize,
-}
+/// Actions of one step of the scheduler: far more than any state needs, so that a defect stalls nobody.
+const ACTIONS: usize = 64;
+/// Attempts beyond the first for a null frame.
+const ANNOUNCE_RETRIES: u8 = 4;
+/// Probe requests that may wait for the air: a scan must not fill it.
+const MAX_PROBES_WAITING: usize = 32;
 
-impl Default for NicConfig {
-    fn default() -> Self {
-        Self {
-            queue_limit: 4_096,
-            air_depth: 2,
-            air_ahead: Micros::from_millis(6),
-            tx_buffers: 512,
-            rx_buffers: 512,
-        }
-    }
-}
-
-/// One vMAC, for reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VmacView {
-    /// Whose.
-    pub vm: VmId,
-    /// Its address; zero when no interface is up.
-    pub address: MacAddr,
-    /// Its BSS; zero when none.
-    pub bssid: MacAddr,
-    /// Its channel, once configured.
-    pub channel: Option<Channel>,
-    /// True once associated.
-    pub associated: bool,
-    /// Its share of the airtime, relative to the others'.
-    pub weight: u16,
-    /// Beacons of its BSS since it associated; only those are expected for which the radio was there.
-    pub beacons: MissedBeacons,
-    /// The longest time without a beacon since it associated, absence included.
-    pub longest_silence: Micros,
-    /// Its VM's counters.
-    pub counters: VmCounters,
-}
-
-/// One home channel: how the radio divides its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HomeView {
-    /// Where.
-    pub channel: Channel,
-    /// The part of the time that is its while all that compete now do, in thousandths; zero when no vMAC needs it
-    /// any more.
-    pub share: u64,
-    /// Time that the radio has spent there, up to its last leaving for another channel.
-    pub time: Micros,
-    /// How often it has come there.
-    pub visits: u64,
-    /// Beacons that its vMACs have heard and missed since each associated.
-    pub beacons_heard: u64,
-    /// Missed though the radio was there.
-    pub beacons_missed: u64,
-}
-
-/// Turns of one step of the clockwork: far more than any state needs, so that a defect stalls nobody.
-const TURNS: usize = 64;
-
-/// Nothing but data frames happens, and the schedule has nothing to do: before this time, if any.
+/// Until when the channel scheduler has nothing to do whatever data frames do; `None`: until something else happens.
 #[derive(Clone, Copy)]
-struct Calm {
+struct Idle {
     until: Option<Instant>,
 }
 
-/// The augmented NIC: one radio, up to [`MAX_VMS`] vMACs.
+/// The augmented NIC: one radio, up to [`airlane_lane::MAX_VMS`] vMACs.
+///
+/// Time is an argument, and so is what it sends into, a [`Phy`]: the NIC itself never waits.
+///
+/// ```
+/// use airlane_air::{Air, AirConfig, Position, RadioConfig};
+/// use airlane_dot11::Dbm;
+/// use airlane_lane::{Instant, VmId};
+/// use airlane_nic::Nic;
+/// use airlane_waist::{Command, Event, Reply, Request, Tag};
+///
+/// let mut air = Air::new(AirConfig::default());
+/// let radio = air.add_radio(RadioConfig {
+///     name: "card".to_owned(),
+///     position: Position::default(),
+///     tx_power: Dbm(20.0),
+/// });
+/// let mut nic = Nic::new(radio);
+/// let (now, vm) = (Instant(0), VmId::new(3)?);
+/// let request = Request { tag: Tag(1), command: Command::Initialize };
+/// nic.request(now, vm, request, &mut air);
+/// assert_eq!(nic.step(now, &mut air), None, "no timer runs yet");
+/// let (answered, event) = nic.next_event().expect("each request is answered");
+/// assert!(answered == vm && matches!(event, Event::Done(Tag(1), Reply::Ok)));
+/// # Ok::<(), airlane_lane::VmIdError>(())
+/// ```
 pub struct Nic {
-    pub(crate) radio: RadioId,
-    pub(crate) config: NicConfig,
-    pub(crate) vmacs: [Option<Box<Vmac>>; MAX_VMS],
-    pub(crate) addresses: BTreeMap<MacAddr, VmId>,
-    /// vMACs that receive everything.
-    pub(crate) promiscuous: usize,
-    pub(crate) assignments: Assignments,
-    pub(crate) keys: KeyTable,
-    pub(crate) tx_pool: BufferPool,
-    pub(crate) rx_pool: BufferPool,
-    pub(crate) schedule: Schedule,
-    pub(crate) sweep: Sweep,
-    pub(crate) flights: Flights,
-    pub(crate) counters: Counters,
-    pub(crate) power: PowerSave,
-    pub(crate) doze: Doze,
-    dwrr: [Dwrr; 4],
-    pub(crate) in_air: [InAir; 4],
-    last_aggregate: LastAggregate,
-    weights: [u16; MAX_VMS],
-    vm_counters: [VmCounters; MAX_VMS],
-    serial: u64,
-    pub(crate) events: VecDeque<(VmId, Event)>,
-    calm: Option<Calm>,
-    /// Bit n: VM n may have frames of this category. A bit that is not set is a promise.
-    pub(crate) waiting: [u16; 4],
-    pub(crate) stamps: Stamps,
+    radio: RadioId,
+    pub(crate) card: Card,
+    pub(crate) tx: Transmitter,
+    pub(crate) rx: Receiver,
+    pub(crate) scheduler: ChannelScheduler,
+    pub(crate) power: PowerSaver,
+    scan: Scan,
+    idle: Option<Idle>,
 }
 
 impl Nic {
@@ -142,46 +85,144 @@ impl Nic {
     pub fn with_config(radio: RadioId, config: NicConfig) -> Self {
         Self {
             radio,
-            config,
-            vmacs: Default::default(),
-            addresses: BTreeMap::new(),
-            promiscuous: 0,
-            assignments: Assignments::default(),
-            keys: KeyTable::default(),
-            tx_pool: BufferPool::new(config.tx_buffers),
-            rx_pool: BufferPool::new(config.rx_buffers),
-            schedule: Schedule::default(),
-            sweep: Sweep::default(),
-            flights: Flights::default(),
-            counters: Counters::default(),
-            power: PowerSave::default(),
-            doze: Doze::default(),
-            dwrr: Default::default(),
-            in_air: Default::default(),
-            last_aggregate: LastAggregate::default(),
-            weights: [1; MAX_VMS],
-            vm_counters: Default::default(),
-            serial: 0,
-            events: VecDeque::new(),
-            calm: None,
-            waiting: [0; 4],
-            stamps: Stamps::default(),
+            card: Card::default(),
+            tx: Transmitter::new(config),
+            rx: Receiver::new(config.rx_buffers),
+            scheduler: ChannelScheduler::default(),
+            power: PowerSaver::default(),
+            scan: Scan::default(),
+            idle: None,
         }
     }
 
     /// Its thread's stamps, to put them in and for the thread's own.
     pub fn stamps(&mut self) -> &mut Stamps {
-        &mut self.stamps
+        &mut self.card.stamps
+    }
+
+    /// Gives a VM an address that is nobody else's from now on, whether the VM is up or not. Without one, a VM may
+    /// bear what nobody else has.
+    pub fn assign(&mut self, vm: VmId, address: MacAddr, policy: AddressPolicy) {
+        self.card.vmacs.assign(vm, address, policy);
+    }
+
+    /// Sets a VM's share of the airtime, on its channel and among channels, relative to the others'; 1 is the
+    /// usual, [`crate::MAX_WEIGHT`] the most.
+    pub fn set_weight(&mut self, vm: VmId, weight: u16) {
+        self.invalidate();
+        self.tx.airtime.set_weight(vm, weight);
+    }
+
+    /// How frames with this header may share A-MPDUs by the agreement that their receiver's driver
+    /// has made; `None`: there is no such agreement, or no such vMAC.
+    pub fn receive_agreement(&self, header: &Header) -> Option<Aggregation> {
+        self.card.vmacs.receive_agreement(header)
+    }
+
+    /// The next event for a VM.
+    pub fn next_event(&mut self) -> Option<(VmId, Event)> {
+        self.card.out.next()
     }
 
     /// Takes a command of a VM. Call [`Nic::step`] after a batch of them.
-    pub fn request<M: Phy>(&mut self, now: Instant, vm: VmId, request: Request, air: &mut M) {
-        self.execute(now, vm, request, air);
+    pub fn request<P: Phy>(&mut self, now: Instant, vm: VmId, request: Request, phy: &mut P) {
+        let Request { tag, command } = request;
+        if let Command::Transmit(transmit) = command {
+            return self.transmit(vm, tag, transmit);
+        }
+        self.invalidate();
+        let radio = &mut Radio::new(self.radio, phy);
+        let result = match command {
+            Command::Reset => {
+                self.tear_down(now, vm, radio);
+                return self.card.out.emit(vm, Event::ResetDone);
+            }
+            Command::Initialize => self.initialize(now, vm, radio),
+            Command::ScanSlot(slot) => return self.scan.begin(&mut self.card, vm, tag, *slot),
+            _ if self.card.vmacs.get(vm).is_none() => Err(Refusal::NotInitialized),
+            Command::Flush(rings) => {
+                let card = &mut self.card;
+                return self.tx.flush(now, card, (vm, tag, rings), radio);
+            }
+            // The host driver makes scan slots of it.
+            Command::Scan(_) => Err(Refusal::Busy),
+            Command::AbortScan => self.scan.leave(&mut self.card, vm),
+            Command::Configure(config) => self.configure(now, vm, *config, radio),
+            Command::PowerSave(schedule) => {
+                // Consolidated by the host driver: it holds for the radio, whoever sent it.
+                self.power.set_schedule(schedule);
+                Ok(Reply::Ok)
+            }
+            other => commands::set(&mut self.card, now, vm, other),
+        };
+        let reply = result.unwrap_or_else(Reply::Refused);
+        self.card.out.emit(vm, Event::Done(tag, reply));
+    }
+
+    fn transmit(&mut self, vm: VmId, tag: Tag, transmit: Transmit) {
+        self.tx.accept(&mut self.card, vm, tag, transmit);
+        // What has no BSS has a context while it sends.
+        if self.card.vmacs.get(vm).is_some_and(|v| v.bssid().is_none()) {
+            self.invalidate();
+        }
+    }
+
+    /// A vMAC comes into being; what the VM had before goes.
+    fn initialize<P: Phy>(
+        &mut self,
+        now: Instant,
+        vm: VmId,
+        radio: &mut Radio<'_, P>,
+    ) -> Result<Reply, Refusal> {
+        self.tear_down(now, vm, radio);
+        self.card.vmacs.create(vm);
+        self.power.turn(now, true);
+        Ok(Reply::Ok)
+    }
+
+    fn configure<P: Phy>(
+        &mut self,
+        now: Instant,
+        vm: VmId,
+        config: VifConfig,
+        radio: &mut Radio<'_, P>,
+    ) -> Result<Reply, Refusal> {
+        let Card {
+            vmacs, keys, out, ..
+        } = &mut self.card;
+        if !vmacs.may_bear(vm, config.address) {
+            out.vms[vm].addresses_refused += 1;
+            return Err(Refusal::AddressTaken);
+        }
+        let vmac = vmacs.get_mut(vm).ok_or(Refusal::NotInitialized)?;
+        if config.forget_stations {
+            keys.forget(vm);
+        }
+        vmac.configure(now, config);
+        vmacs.refresh();
+        radio.listen_for(vmacs);
+        Ok(Reply::Ok)
+    }
+
+    /// Takes all that this VM has, and its frames out of the air.
+    fn tear_down<P: Phy>(&mut self, now: Instant, vm: VmId, radio: &mut Radio<'_, P>) {
+        let vmac = self.card.vmacs.take(vm);
+        self.card.keys.forget(vm);
+        // It is fine when it took no part in a scan.
+        let _ = self.scan.leave(&mut self.card, vm);
+        let counters = &mut self.card.out.vms[vm];
+        self.tx.forget(now, (vm, vmac.as_deref()), counters, radio);
+        if self.card.vmacs.iter().next().is_none() {
+            self.wake(now, radio);
+            self.power.turn(now, false);
+        }
+        self.card.vmacs.refresh();
+        radio.listen_for(&self.card.vmacs);
     }
 
     /// Takes an event of this card's own radio. Call [`Nic::step`] after a batch of them.
-    pub fn air_event<M: Phy>(&mut self, now: Instant, event: AirEvent, air: &mut M) {
-        let _ = air;
+    pub fn air_event<P: Phy>(&mut self, now: Instant, event: AirEvent, phy: &mut P) {
+        let _ = phy;
         match event {
             AirEvent::Received {
                 frame,
@@ -192,7 +233,7 @@ impl Nic {
                 aggregated,
                 ..
             } => {
-                self.stamps.mark(Point::Heard);
+                self.card.stamps.mark(Point::Heard);
                 self.heard(&Heard {
                     frame,
                     channel,
@@ -203,9 +244,10 @@ impl Nic {
                 });
             }
             AirEvent::Aggregated { frames, at, .. } => {
-                self.counters.aggregates += 1;
-                self.counters.aggregated_frames += u64::from(frames);
-                self.last_aggregate = LastAggregate { at, frames };
+                let counters = &mut self.card.out.counters;
+                counters.aggregates += 1;
+                counters.aggregated_frames += u64::from(frames);
+                self.tx.aggregated(at, frames);
             }
             AirEvent::Sent {
                 token,
@@ -216,268 +258,286 @@ impl Nic {
                 airtime,
                 at,
                 ..
-            } => self.sent(
-                now,
-                token,
-                &Ended {
+            } => {
+                let ended = Ended {
                     outcome,
                     attempts,
                     rts_failures,
                     rate,
                     airtime,
-                    sharers: self.last_aggregate.sharers(at),
-                },
-            ),
+                    at,
+                };
+                self.sent(now, token, &ended);
+            }
+        }
+    }
+
+    pub(crate) fn heard(&mut self, heard: &Heard) {
+        let Self {
+            card,
+            rx,
+            scan,
+            scheduler,
+            ..
+        } = self;
+        let scans = |vm, channel| scan.listens(vm, channel, scheduler.scanning());
+        if rx.heard(card, heard, scans) {
+            self.invalidate();
         }
     }
 
     fn sent(&mut self, now: Instant, token: u64, ended: &Ended) {
-        match self.flights.land(token) {
-            Some(Cargo::Frame { vm, serial }) => self.landed(vm, serial, ended),
-            Some(Cargo::Announcement { vm, sleeps }) => {
-                self.stir();
+        match self.tx.complete(token) {
+            Some(Kind::Frame { vm, serial }) => self.tx.ended(&mut self.card, vm, serial, ended),
+            Some(Kind::Announcement { vm, sleeps }) => {
+                self.invalidate();
                 self.announced(now, vm, sleeps, ended.outcome);
             }
-            Some(Cargo::Probe { .. }) => {}
-            None => self.counters.orphans += 1,
+            Some(Kind::Probe { .. }) => {}
+            None => self.card.out.counters.orphans += 1,
+        }
+    }
+
+    fn announced(&mut self, now: Instant, vm: VmId, sleeps: bool, outcome: Outcome) {
+        let Card { vmacs, out, .. } = &mut self.card;
+        out.counters.unheard_announcements += u64::from(outcome != Outcome::Acknowledged);
+        match vmacs.get_mut(vm) {
+            Some(vmac) if sleeps => {
+                let open = self.scheduler.is_open();
+                self.power.announced(now, vmac, open, outcome);
+            }
+            Some(_) => {}
+            None => out.broken("a vMAC in whose name a frame is in flight exists"),
         }
     }
 
     /// Lets due things happen and gives the air what it has room for. Returns when to come back
     /// unless something else happens first; `None` when no timer runs.
-    pub fn step<M: Phy>(&mut self, now: Instant, air: &mut M) -> Option<Instant> {
-        let calm = self
-            .calm
-            .filter(|calm| calm.until.is_none_or(|until| now < until));
-        let timer = match calm {
-            Some(calm) => calm.until,
-            None => self.watch(now),
+    pub fn step<P: Phy>(&mut self, now: Instant, phy: &mut P) -> Option<Instant> {
+        let radio = &mut Radio::new(self.radio, phy);
+        let idle = self
+            .idle
+            .filter(|idle| idle.until.is_none_or(|until| now < until));
+        let timer = match idle {
+            Some(idle) => idle.until,
+            None => self.run_timers(now),
         };
-        let rest = self.rest(now, air);
-        let wait = match calm {
+        let sleep = self.save_power(now, radio);
+        let wait = match idle {
             Some(_) => None,
-            None => self.follow_schedule(now, timer, air),
+            None => self.follow_scheduler(now, timer, radio),
         };
-        self.feed(now, air);
-        Instant::earlier(wait, Instant::earlier(timer, rest))
+        if self.scheduler.is_open() {
+            let here = self.scheduler.here();
+            self.tx.feed(now, here, &mut self.card, radio);
+        }
+        Instant::earlier(wait, Instant::earlier(timer, sleep))
     }
 
-    /// Runs the schedule. It, and the timers, look at every vMAC: where all are at one home and nobody scans or
-    /// sleeps, that is not done again before a timer is due or something [stirs](Self::stir).
-    fn follow_schedule<M: Phy>(
+    fn run_timers(&mut self, now: Instant) -> Option<Instant> {
+        let Self {
+            card,
+            scheduler,
+            power,
+            ..
+        } = self;
+        card.run_timers(now, |channel| {
+            power.present_since(scheduler.present_since(channel))
+        })
+    }
+
+    /// Runs the scheduler. It, and the timers, look at every vMAC: where all are in one context and nobody scans or
+    /// sleeps, that is not done again before a timer is due or something [invalidates](Self::invalidate) it.
+    fn follow_scheduler<P: Phy>(
         &mut self,
         now: Instant,
         timer: Option<Instant>,
-        air: &mut M,
+        radio: &mut Radio<'_, P>,
     ) -> Option<Instant> {
-        self.calm = None;
+        self.invalidate();
         let mut moved = false;
-        for _ in 0..TURNS {
-            let (wishes, recheck) = self.wishes(now);
-            match self.schedule.step(now, &wishes, self.flights.len()) {
-                Step::Do(act) => {
-                    self.perform(now, act, air);
+        for _ in 0..ACTIONS {
+            let (demand, recheck) = self.demand(now);
+            match self.scheduler.step(now, &demand, self.tx.in_flight()) {
+                Step::Apply(action) => {
+                    self.apply(now, action, radio);
                     moved = true;
                 }
-                Step::Wait(until) => {
+                Step::IdleUntil(until) => {
                     let wait = Instant::earlier(until, recheck);
                     // A timer that was read before a move says nothing about the time after it.
-                    if wait.is_none() && !moved && self.is_calm(&wishes) {
-                        self.calm = Some(Calm { until: timer });
+                    if wait.is_none() && !moved && self.is_idle(&demand) {
+                        self.idle = Some(Idle { until: timer });
                     }
                     return wait;
                 }
             }
         }
+        self.card.out.broken("the scheduler comes to rest");
         Some(now)
     }
 
-    /// True when neither time nor data frames give the schedule anything to do.
-    fn is_calm(&self, wishes: &Wishes) -> bool {
-        let [home] = &wishes.homes[..] else {
+    /// Something has happened that the scheduler looks at.
+    fn invalidate(&mut self) {
+        self.idle = None;
+    }
+
+    /// True when neither time nor data frames give the scheduler anything to do.
+    fn is_idle(&self, demand: &Demand) -> bool {
+        let [context] = &demand.contexts[..] else {
             return false;
         };
-        // What has no BSS has a home while it sends.
-        let mut homeless = self.active().filter(|(_, vmac)| vmac.bssid().is_none());
-        self.schedule.is_settled()
-            && self.schedule.here() == Some(home.channel)
-            && self.sweep.stop().is_none()
-            && !self.saves_power()
-            && homeless.all(|(_, vmac)| !vmac.needs_channel())
+        // What has no BSS has a context while it sends.
+        let elsewhere = |vmac: &Vmac| vmac.bssid().is_none() && vmac.needs_channel();
+        self.scheduler.is_settled()
+            && self.scheduler.here() == Some(context.channel)
+            && self.scan.dwell().is_none()
+            && !self.power.is_active()
+            && !self.card.vmacs.iter().any(|(_, vmac)| elsewhere(vmac))
     }
 
-    /// Something has happened that the schedule looks at.
-    pub(crate) fn stir(&mut self) {
-        self.calm = None;
+    /// Where the radio ought to be, and when to ask again.
+    fn demand(&mut self, now: Instant) -> (Demand, Option<Instant>) {
+        let vmacs = &self.card.vmacs;
+        let mut demand = Demand {
+            contexts: self.channel_contexts(now),
+            idle: vmacs.iter().find_map(|(_, vmac)| vmac.channel()),
+            scan: None,
+        };
+        let Some(dwell) = self.scan.dwell() else {
+            return (demand, None);
+        };
+        let joining = vmacs.iter().filter_map(|(_, v)| v.joining_until(now)).min();
+        // A dwell that has begun is finished; only the next one waits.
+        if self.scan.waits(now, joining) && self.scheduler.scanning() != Some(dwell) {
+            let recheck = Instant::earlier(joining, self.scan.patience_until());
+            return (demand, recheck);
+        }
+        demand.scan = Some(dwell);
+        let mut contexts = demand.contexts.iter_mut();
+        if let Some(own) = contexts.find(|own| own.channel.shares_primary(dwell.channel)) {
+            own.pending = true;
+        }
+        (demand, None)
     }
 
-    /// The next event for a VM.
-    pub fn next_event(&mut self) -> Option<(VmId, Event)> {
-        self.events.pop_front()
+    pub(crate) fn channel_contexts(&self, now: Instant) -> Contexts {
+        let weight = |vm| self.tx.airtime.weight(vm);
+        demand::contexts(now, &self.card.vmacs, &self.scheduler, weight)
     }
 
-    /// Every vMAC there is.
-    pub fn vmacs(&self) -> impl Iterator<Item = VmacView> {
-        self.active().map(|(vm, vmac)| VmacView {
-            vm,
-            address: vmac.address().unwrap_or_default(),
-            bssid: vmac.bssid().unwrap_or_default(),
-            channel: vmac.channel(),
-            associated: vmac.associated(),
-            weight: self.weight(vm),
-            beacons: vmac.beacons.counts(),
-            longest_silence: vmac.beacons.longest_silence(),
-            counters: self.vm_counters(vm),
-        })
-    }
-
-    /// The channel schedule: every channel that has been a home.
-    pub fn homes(&self, now: Instant) -> impl Iterator<Item = HomeView> {
-        let homes = self.home_wishes(now);
-        let accounts = self.schedule.accounts();
-        accounts.iter().map(move |account| {
-            let home = find(&homes, Some(account.channel));
-            let (heard, missed) = self.beacons_on(account.channel);
-            HomeView {
-                channel: account.channel,
-                share: home.map_or(0, |home| accounts.share(now, &homes, home)),
-                time: account.time,
-                visits: account.visits,
-                beacons_heard: heard,
-                beacons_missed: missed,
+    fn apply<P: Phy>(&mut self, now: Instant, action: Action, radio: &mut Radio<'_, P>) {
+        match action {
+            Action::Recall => radio.cancel(now, &|_| true),
+            Action::AnnounceAbsence => self.announce(now, true, radio),
+            Action::Tune(channel) => {
+                self.wake(now, radio);
+                radio.cancel(now, &|_| true);
+                self.card.out.counters.tunes += 1;
+                // A frame in the middle of its exchange is given back by the air once that has failed.
+                radio.tune(now, Some(channel));
+                self.announce(now, false, radio);
             }
-        })
-    }
-
-    fn beacons_on(&self, channel: Channel) -> (u64, u64) {
-        let there = self
-            .active()
-            .filter(|(_, vmac)| same(vmac.channel(), channel));
-        let counts = there.map(|(_, vmac)| vmac.beacons.counts());
-        counts.fold((0, 0), |(heard, missed), counts| {
-            (
-                heard + u64::from(counts.received),
-                missed + u64::from(counts.total),
-            )
-        })
-    }
-
-    /// Counters of the card.
-    pub fn counters(&self) -> Counters {
-        Counters {
-            pool_misses: self.tx_pool.misses() + self.rx_pool.misses(),
-            ..self.counters
+            Action::BeginDwell(dwell) => self.begin_dwell(now, dwell, radio),
+            Action::EndDwell(dwell) => self.scan.end_dwell(&mut self.card, dwell),
         }
     }
 
-    /// Counters of one VM, also when it has no vMAC any more.
-    pub fn vm_counters(&self, vm: VmId) -> VmCounters {
-        let counters = self.vm_counters.get(vm.index());
-        counters.copied().unwrap_or_default()
-    }
-
-    /// The channel that the radio is tuned to.
-    pub fn channel(&self) -> Option<Channel> {
-        self.schedule.here()
-    }
-
-    /// The sleep schedule that the radio was last told.
-    pub fn power_save(&self) -> PowerSave {
-        self.power
-    }
-
-    /// Gives a VM an address that is nobody else's from now on, whether the VM is up or not. Without one, a VM may
-    /// bear what nobody else has.
-    pub fn assign(&mut self, vm: VmId, address: MacAddr, policy: AddressPolicy) {
-        self.assignments.assign(vm, address, policy);
-    }
-
-    /// Sets a VM's share of the airtime, on its channel and among channels, relative to the others'; 1 is the
-    /// usual, [`MAX_WEIGHT`] the most.
-    pub fn set_weight(&mut self, vm: VmId, weight: u16) {
-        self.stir();
-        let weight = weight.clamp(1, MAX_WEIGHT);
-        if let Some(slot) = self.weights.get_mut(vm.index()) {
-            *slot = weight;
-        }
-        for dwrr in &mut self.dwrr {
-            dwrr.set_weight(vm, weight);
-        }
-    }
-
-    pub(crate) fn weight(&self, vm: VmId) -> u16 {
-        self.weights.get(vm.index()).copied().unwrap_or(1)
-    }
-
-    pub(crate) fn active(&self) -> impl Iterator<Item = (VmId, &Vmac)> {
-        VmId::all().filter_map(|vm| Some((vm, self.vmac(vm)?)))
-    }
-
-    pub(crate) fn vmac(&self, vm: VmId) -> Option<&Vmac> {
-        self.vmacs.get(vm.index())?.as_deref()
-    }
-
-    pub(crate) fn vmac_mut(&mut self, vm: VmId) -> Option<&mut Vmac> {
-        self.vmacs.get_mut(vm.index())?.as_deref_mut()
-    }
-
-    pub(crate) fn dwrr_mut(&mut self, category: AccessCategory) -> Option<&mut Dwrr> {
-        self.dwrr.get_mut(category as usize)
-    }
-
-    pub(crate) fn emit(&mut self, vm: VmId, event: Event) {
-        self.events.push_back((vm, event));
-    }
-
-    pub(crate) fn count(&mut self, vm: VmId, change: impl FnOnce(&mut VmCounters)) {
-        if let Some(counters) = self.vm_counters.get_mut(vm.index()) {
-            change(counters);
-        }
-    }
-
-    /// Numbers for frames, tokens and sweeps; none is used twice.
-    pub(crate) fn next_serial(&mut self) -> u64 {
-        self.serial += 1;
-        self.serial
-    }
-
-    /// Takes all that this VM has, and its frames out of the air.
-    pub(crate) fn tear_down<M: Phy>(&mut self, now: Instant, vm: VmId, air: &mut M) {
-        let vmac = self.vmacs.get_mut(vm.index()).and_then(Option::take);
-        for entry in vmac.iter().flat_map(|vmac| &vmac.outstanding) {
-            if let Stage::InAir(_, prepared) = &entry.stage {
-                self.release(prepared);
+    /// Tells the access points on the present channel that their stations sleep, or are awake.
+    fn announce<P: Phy>(&mut self, now: Instant, sleeps: bool, radio: &mut Radio<'_, P>) {
+        let here = self.scheduler.here();
+        for vm in VmId::all() {
+            let vmac = self.card.vmacs.get_mut(vm);
+            let told = vmac.and_then(|vmac| Some((vmac.announce(here, sleeps)?, vmac)));
+            if let Some((frame, vmac)) = told {
+                let rate = vmac.lowest_rate();
+                self.send_announcement(now, (vm, sleeps), (frame, rate), radio);
             }
         }
-        self.keys.forget(vm);
-        let _ = self.leave_visit(vm);
-        for dwrr in &mut self.dwrr {
-            dwrr.forget(vm);
-        }
-        let orphans = self.flights.forget(vm);
-        air.cancel(now, self.radio, &|token| orphans.contains(&token));
-        self.count(vm, |counters| {
-            for _ in 0..std::mem::take(&mut counters.queued) {
-                counters.drop_frame(DropReason::Reset);
-            }
-        });
-        if self.active().next().is_none() {
-            self.rise(now, air);
-            self.doze.turn(now, false);
-        }
-        self.refresh_filter(air);
     }
 
-    /// Tells the radio whose frames to receive.
-    pub(crate) fn refresh_filter<M: Phy>(&mut self, air: &mut M) {
-        let of = |(vm, vmac): (VmId, &Vmac)| Some((vmac.address()?, vm));
-        self.addresses = self.active().filter_map(of).collect();
-        self.promiscuous = self
-            .active()
-            .filter(|(_, vmac)| vmac.listens_to_all())
-            .count();
-        let addresses: Vec<MacAddr> = self.addresses.keys().copied().collect();
-        air.set_addresses(self.radio, &addresses);
-        air.set_promiscuous(self.radio, self.promiscuous > 0);
+    fn send_announcement<P: Phy>(
+        &mut self,
+        now: Instant,
+        (vm, sleeps): (VmId, bool),
+        (frame, rate): (Buffer, Rate),
+        radio: &mut Radio<'_, P>,
+    ) {
+        let Some(channel) = self.scheduler.here() else {
+            return self
+                .card
+                .out
+                .broken("a vMAC is announced where the radio is");
+        };
+        self.card.out.counters.announcements += 1;
+        let own = OwnFrame {
+            kind: Kind::Announcement { vm, sleeps },
+            frame,
+            channel,
+            rate,
+            retries: Some(ANNOUNCE_RETRIES),
+        };
+        self.tx.send_own(now, own, radio);
+    }
+
+    fn begin_dwell<P: Phy>(&mut self, now: Instant, dwell: Dwell, radio: &mut Radio<'_, P>) {
+        let channel = self.scheduler.here().unwrap_or(dwell.channel);
+        for mut probe in self.scan.begin_dwell(&mut self.card, dwell) {
+            let Card { vmacs, out, .. } = &mut self.card;
+            if radio.queued(AccessCategory::Voice) >= MAX_PROBES_WAITING {
+                out.counters.probes_skipped += 1;
+                continue;
+            }
+            let Some(vmac) = vmacs.get_mut(probe.vm) else {
+                out.broken("a vMAC that takes part in a scan exists");
+                continue;
+            };
+            set_sequence_number(probe.frame.bytes_mut(), vmac.next_sequence());
+            out.counters.probes += 1;
+            let own = OwnFrame {
+                kind: Kind::Probe { vm: probe.vm },
+                frame: probe.frame,
+                channel,
+                rate: probe.rate,
+                retries: None,
+            };
+            self.tx.send_own(now, own, radio);
+        }
+    }
+
+    /// Turns the radio on, if it sleeps.
+    fn wake<P: Phy>(&mut self, now: Instant, radio: &mut Radio<'_, P>) {
+        if self.power.wake(now) {
+            radio.tune(now, self.scheduler.here());
+        }
+    }
+
+    /// Lets the radio and the stations sleep or wake; says when to look again.
+    fn save_power<P: Phy>(&mut self, now: Instant, radio: &mut Radio<'_, P>) -> Option<Instant> {
+        // Without power save nothing is looked at for each frame.
+        if !self.power.is_active() || !self.scheduler.is_open() {
+            return None;
+        }
+        let here = self.scheduler.here();
+        let place = Place {
+            here,
+            tuned_at: here.and_then(|here| self.scheduler.present_since(here)),
+            scans: self.scheduler.scanning().is_some() || self.scan.dwell().is_some(),
+            in_flight: self.tx.in_flight(),
+        };
+        let (actions, next) = self.power.step(now, &mut self.card.vmacs, place);
+        for action in actions {
+            match action {
+                power_save::Action::Wake => radio.tune(now, here),
+                power_save::Action::Sleep => radio.tune(now, None),
+                power_save::Action::Announce {
+                    vm,
+                    sleeps,
+                    frame,
+                    rate,
+                } => self.send_announcement(now, (vm, sleeps), (frame, rate), radio),
+            }
+        }
+        next
     }
 }

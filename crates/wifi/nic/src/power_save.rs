@@ -1,21 +1,19 @@
-//! Sleep of the radio (Virtual WiFi, section 3.3, "power save command"). While the schedule that all VMs agree to
+//! Power save (Virtual WiFi, section 3.3, "power save command"). While the schedule that all VMs agree to
 //! allows it, the card tells the access point of each idle vMAC that its station sleeps, and turns the radio off
-//! between the beacons that somebody must hear (IEEE 802.11-2020 11.2.3): every DTIM, and as many others as the
+//! between the beacons that some vMAC must hear (IEEE 802.11-2020 11.2.3): every DTIM, and as many others as the
 //! shortest sleep asks for. What a traffic map promises is fetched by saying that the station is awake; a PS-Poll
 //! has no way to hostapd on hwsim, whose transport takes no frame that short.
 //!
-//! Not here: whose wish counts (the host driver), absence for another channel (the schedule). With networks on
-//! several channels one of them needs the radio nearly always: it stays awake.
+//! Not here: whose wish counts (the host driver), absence for another channel (the channel scheduler). With networks
+//! on several channels one of them needs the radio nearly always: it stays awake.
 
 use airlane_air::Outcome;
-use airlane_dot11::Channel;
+use airlane_dot11::{Buffer, Channel, Rate};
 use airlane_lane::{Instant, Micros, VmId};
-use airlane_waist::{Mode, PowerSave};
+use airlane_waist::PowerSave;
 
-use crate::channel::context::same;
-use crate::nic::Nic;
-use crate::phy::Phy;
 use crate::vmac::Vmac;
+use crate::vmacs::Vmacs;
 
 /// How long before its time the radio is on for a beacon.
 const LEAD: Micros = Micros::from_millis(2);
@@ -43,9 +41,39 @@ pub struct AwakeTime {
     pub naps: u64,
 }
 
+/// What the NIC is to do now, in this order.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// Turn the radio on, where it is tuned to.
+    Wake,
+    /// Turn it off.
+    Sleep,
+    /// Send this null frame, which tells a vMAC's access point that its station sleeps, or is awake.
+    Announce {
+        vm: VmId,
+        sleeps: bool,
+        frame: Buffer,
+        rate: Rate,
+    },
+}
+
+/// Where the radio is, as the channel scheduler has it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) here: Option<Channel>,
+    /// Since when.
+    pub(crate) tuned_at: Option<Instant>,
+    /// A scan is on, or to come.
+    pub(crate) scans: bool,
+    /// Transmissions whose end is not known yet.
+    pub(crate) in_flight: usize,
+}
+
 /// The sleep of one radio.
 #[derive(Default)]
-pub(crate) struct Doze {
+pub(crate) struct PowerSaver {
+    /// What all VMs agree to.
+    schedule: PowerSave,
     state: State,
     since: Instant,
     spent: AwakeTime,
@@ -55,7 +83,21 @@ pub(crate) struct Doze {
     told: bool,
 }
 
-impl Doze {
+impl PowerSaver {
+    /// The sleep schedule in force.
+    pub(crate) fn schedule(&self) -> PowerSave {
+        self.schedule
+    }
+
+    pub(crate) fn set_schedule(&mut self, schedule: PowerSave) {
+        self.schedule = schedule;
+    }
+
+    /// True while the radio may sleep, or an access point believes that one of its stations does.
+    pub(crate) fn is_active(&self) -> bool {
+        self.schedule.enabled || self.told
+    }
+
     /// Since when the radio has been on the channel where it is tuned since `tuned`; `None` while it is not.
     pub(crate) fn present_since(&self, tuned: Option<Instant>) -> Option<Instant> {
         let on = (self.state != State::Asleep).then_some(self.since);
@@ -65,8 +107,8 @@ impl Doze {
     /// The radio gets its first vMAC, or loses its last one.
     pub(crate) fn turn(&mut self, now: Instant, on: bool) {
         match (on, self.state) {
-            (true, State::Off) => self.go(now, State::Awake),
-            (false, State::Awake) => self.go(now, State::Off),
+            (true, State::Off) => self.enter(now, State::Awake),
+            (false, State::Awake) => self.enter(now, State::Off),
             _ => {}
         }
     }
@@ -82,90 +124,144 @@ impl Doze {
         spent
     }
 
-    fn go(&mut self, now: Instant, state: State) {
+    fn enter(&mut self, now: Instant, state: State) {
         self.spent = self.spent(now);
         self.spent.naps += u64::from(state == State::Asleep);
         (self.state, self.since) = (state, now);
     }
+
+    /// Wakes the radio; `true` when it slept and is to be turned on.
+    pub(crate) fn wake(&mut self, now: Instant) -> bool {
+        let slept = self.state == State::Asleep;
+        if slept {
+            self.enter(now, State::Awake);
+        }
+        slept
+    }
+
+    /// Lets the radio and the stations of its vMACs sleep or wake; says what to do and when to look again.
+    pub(crate) fn step(
+        &mut self,
+        now: Instant,
+        vmacs: &mut Vmacs,
+        place: Place,
+    ) -> (Vec<Action>, Option<Instant>) {
+        let mut turn = Turn {
+            now,
+            place,
+            saver: self,
+            actions: Vec::new(),
+        };
+        let next = turn.run(vmacs);
+        (turn.actions, next)
+    }
+
+    /// An access point has been told that a station sleeps, or could not be. `open`: the radio stays on its channel.
+    pub(crate) fn announced(
+        &mut self,
+        now: Instant,
+        vmac: &mut Vmac,
+        open: bool,
+        outcome: Outcome,
+    ) {
+        // Where the radio leaves for another channel, nobody is left to try again.
+        if !open {
+            return;
+        }
+        self.told_at = now + LINGER;
+        if outcome != Outcome::Acknowledged {
+            (vmac.pm_announced, vmac.woken_at) = (false, now);
+        }
+    }
 }
 
-impl Nic {
-    /// Time that the radio has spent awake and asleep.
-    pub fn awake_time(&self, now: Instant) -> AwakeTime {
-        self.doze.spent(now)
-    }
+/// One step of the power saver, and what comes of it.
+struct Turn<'a> {
+    now: Instant,
+    place: Place,
+    saver: &'a mut PowerSaver,
+    actions: Vec<Action>,
+}
 
-    /// True while the radio may sleep, or an access point believes that one of its stations does.
-    pub(crate) fn saves_power(&self) -> bool {
-        self.power.enabled || self.doze.told
-    }
-
-    /// Lets the radio and the stations of its vMACs sleep or wake; says when to look again.
-    pub(crate) fn rest<M: Phy>(&mut self, now: Instant, air: &mut M) -> Option<Instant> {
-        // Without power save nothing is looked at for each frame.
-        if !self.saves_power() || !self.schedule.is_open() {
+impl Turn<'_> {
+    fn run(&mut self, vmacs: &mut Vmacs) -> Option<Instant> {
+        self.wake_stations(vmacs, |vmac| !vmac.tx.is_empty());
+        if self.place.scans {
+            self.wake();
             return None;
         }
-        self.rouse(now, air, |vmac| vmac.pending() > 0);
-        if self.schedule.scanning().is_some() || self.sweep.stop().is_some() {
-            self.rise(now, air);
-            return None;
+        if !self.may_sleep(vmacs) {
+            self.wake();
+            self.wake_stations(vmacs, |_| true);
+            self.saver.told = self.saver.schedule.enabled;
+            let joining = vmacs.iter().map(|(_, vmac)| vmac.joining_until(self.now));
+            return joining.flatten().min();
         }
-        if !self.may_rest(now) {
-            self.rise(now, air);
-            self.rouse(now, air, |_| true);
-            self.doze.told = self.power.enabled;
-            let mut joining = self.active().map(|(_, vmac)| vmac.joining_until(now));
-            return joining.by_ref().flatten().min();
-        }
-        let idle = self.let_stations_sleep(now, air);
-        Instant::earlier(idle, self.let_radio_sleep(now, air))
+        let idle = self.let_stations_sleep(vmacs);
+        Instant::earlier(idle, self.let_radio_sleep(vmacs))
     }
 
-    /// True when nobody needs the radio all the time.
-    fn may_rest(&self, now: Instant) -> bool {
-        let mut home: Option<Channel> = None;
-        let mut vmacs = self.active();
-        self.power.enabled
+    fn wake(&mut self) {
+        if self.saver.wake(self.now) {
+            self.actions.push(Action::Wake);
+        }
+    }
+
+    /// True when no vMAC needs the radio all the time.
+    fn may_sleep(&self, vmacs: &Vmacs) -> bool {
+        let mut own: Option<Channel> = None;
+        let mut vmacs = vmacs.iter();
+        self.saver.schedule.enabled
             && vmacs.all(|(_, vmac)| {
                 let channel = vmac.channel().filter(|_| vmac.bssid().is_some());
-                let elsewhere =
-                    channel.is_some_and(|channel| home.is_some() && !same(home, channel));
-                home = home.or(channel);
-                !elsewhere && vmac.joining_until(now).is_none() && vmac.may_rest()
+                let apart = |(own, other): (Channel, Channel)| !own.shares_primary(other);
+                let elsewhere = own.zip(channel).is_some_and(apart);
+                own = own.or(channel);
+                !elsewhere && vmac.joining_until(self.now).is_none() && vmac.may_sleep()
             })
     }
 
     /// Tells the access points that these stations are awake.
-    fn rouse<M: Phy>(&mut self, now: Instant, air: &mut M, which: impl Fn(&Vmac) -> bool) {
-        for vm in VmId::all() {
-            let here = self.schedule.here();
-            let roused = self.vmac_mut(vm).filter(|vmac| {
-                let there = vmac.channel().is_some_and(|channel| same(here, channel));
-                there && vmac.told_away && which(vmac)
-            });
-            let Some(vmac) = roused else {
+    fn wake_stations(&mut self, vmacs: &mut Vmacs, which: impl Fn(&Vmac) -> bool) {
+        let Some(here) = self.place.here else {
+            return;
+        };
+        for (vm, vmac) in vmacs.iter_mut() {
+            if !(vmac.is_on(here) && vmac.pm_announced && which(vmac)) {
                 continue;
-            };
-            vmac.roused_at = now;
+            }
+            vmac.woken_at = self.now;
             vmac.beacons.fetch();
-            self.rise(now, air);
-            self.tell(now, vm, false, air);
+            self.wake();
+            self.tell(vm, vmac, false);
+        }
+    }
+
+    fn tell(&mut self, vm: VmId, vmac: &mut Vmac, sleeps: bool) {
+        if let Some(frame) = vmac.announce(self.place.here, sleeps) {
+            let rate = vmac.lowest_rate();
+            self.place.in_flight += 1;
+            self.actions.push(Action::Announce {
+                vm,
+                sleeps,
+                frame,
+                rate,
+            });
         }
     }
 
     /// Tells the access points of idle vMACs that their stations sleep; gives when the next one is idle.
-    fn let_stations_sleep<M: Phy>(&mut self, now: Instant, air: &mut M) -> Option<Instant> {
-        self.rouse(now, air, |vmac| vmac.beacons.promises_frames());
-        let power = self.power;
+    fn let_stations_sleep(&mut self, vmacs: &mut Vmacs) -> Option<Instant> {
+        self.wake_stations(vmacs, |vmac| vmac.beacons.promises_frames());
         let mut next = None;
-        for vm in VmId::all() {
-            let awake = |vmac: &&Vmac| vmac.associated() && !vmac.told_away;
-            let idle = self.vmac(vm).filter(awake).and_then(|v| v.idle_at(&power));
-            match idle {
-                Some(at) if at <= now => {
-                    self.doze.told = true;
-                    self.tell(now, vm, true, air);
+        for (vm, vmac) in vmacs.iter_mut() {
+            if !vmac.associated() || vmac.pm_announced {
+                continue;
+            }
+            match vmac.idle_at(&self.saver.schedule) {
+                Some(at) if at <= self.now => {
+                    self.saver.told = true;
+                    self.tell(vm, vmac, true);
                 }
                 Some(at) => next = Instant::earlier(next, Some(at)),
                 None => {}
@@ -174,41 +270,36 @@ impl Nic {
         next
     }
 
-    /// Turns the radio off until the next beacon that somebody must hear, or on for it.
-    fn let_radio_sleep<M: Phy>(&mut self, now: Instant, air: &mut M) -> Option<Instant> {
-        let associated = |vmac: &Vmac| vmac.associated();
-        let all_told = self
-            .active()
-            .all(|(_, vmac)| !associated(vmac) || vmac.told_away);
-        if !all_told || self.flights.len() > 0 || self.doze.state == State::Off {
+    /// Turns the radio off until the next beacon that some vMAC must hear, or on for it.
+    fn let_radio_sleep(&mut self, vmacs: &Vmacs) -> Option<Instant> {
+        let mut associated = vmacs.iter().filter(|(_, vmac)| vmac.associated());
+        let all_told = associated.all(|(_, vmac)| vmac.pm_announced);
+        if !all_told || self.place.in_flight > 0 || self.saver.state == State::Off {
             return None;
         }
-        let group = self
-            .active()
-            .map(|(_, vmac)| vmac.beacons.group_until())
-            .max();
-        let stay = group.unwrap_or_default().max(self.doze.told_at);
-        if self.doze.state == State::Awake && now < stay {
+        let group = vmacs.iter().map(|(_, vmac)| vmac.beacons.group_until());
+        let stay = group.max().unwrap_or_default().max(self.saver.told_at);
+        if self.saver.state == State::Awake && self.now < stay {
             return Some(stay);
         }
-        match self.next_call() {
-            Some(call) if call <= now => {
-                self.rise(now, air);
-                self.beacon_deadline()
+        match self.next_call(vmacs) {
+            Some(call) if call <= self.now => {
+                self.wake();
+                self.beacon_deadline(vmacs)
             }
             call => {
-                self.fall_asleep(now, air);
+                self.fall_asleep();
                 call
             }
         }
     }
 
     /// When the radio must be on for a beacon.
-    fn next_call(&self) -> Option<Instant> {
+    fn next_call(&self, vmacs: &Vmacs) -> Option<Instant> {
         let from = self.since();
-        let vmacs = self.active().filter(|(_, vmac)| vmac.associated());
-        let calls = vmacs.filter_map(|(_, vmac)| {
-            let longest = vmac.longest_sleep(&self.power);
+        let associated = vmacs.iter().filter(|(_, vmac)| vmac.associated());
+        let calls = associated.filter_map(|(_, vmac)| {
+            let longest = vmac.longest_sleep(&self.saver.schedule);
             vmac.beacons.needed(from, longest)
         });
         calls.min().map(|at| at.saturating_sub(LEAD))
@@ -216,76 +307,23 @@ impl Nic {
 
     /// Since when the radio does what it does, here: beacons before that are none of its business.
     fn since(&self) -> Instant {
-        let here = self.schedule.here();
-        let tuned = here.and_then(|here| self.schedule.present_since(here));
-        self.doze.since.max(tuned.unwrap_or_default())
+        let tuned_at = self.place.tuned_at.unwrap_or_default();
+        self.saver.since.max(tuned_at)
     }
 
     /// When the first of the awaited beacons counts as missed.
-    fn beacon_deadline(&self) -> Option<Instant> {
+    fn beacon_deadline(&self, vmacs: &Vmacs) -> Option<Instant> {
         let here = Some(self.since());
-        let vmacs = self.active().filter(|(_, vmac)| vmac.associated());
-        vmacs
+        let associated = vmacs.iter().filter(|(_, vmac)| vmac.associated());
+        associated
             .filter_map(|(_, vmac)| vmac.beacons.deadline(here))
             .min()
     }
 
-    fn fall_asleep<M: Phy>(&mut self, now: Instant, air: &mut M) {
-        if self.doze.state == State::Awake {
-            self.doze.go(now, State::Asleep);
-            air.tune(now, self.radio, None);
-        }
-    }
-
-    /// Turns the radio on, if it sleeps.
-    pub(crate) fn rise<M: Phy>(&mut self, now: Instant, air: &mut M) {
-        if self.doze.state == State::Asleep {
-            self.doze.go(now, State::Awake);
-            air.tune(now, self.radio, self.schedule.here());
-        }
-    }
-
-    /// An access point has been told, or could not be.
-    pub(crate) fn announced(&mut self, now: Instant, vm: VmId, sleeps: bool, outcome: Outcome) {
-        let heard = outcome == Outcome::Acknowledged;
-        self.counters.unheard_announcements += u64::from(!heard);
-        // Where the radio leaves for another channel, nobody is left to try again.
-        if !sleeps || !self.schedule.is_open() {
-            return;
-        }
-        self.doze.told_at = now + LINGER;
-        if let Some(vmac) = self.vmac_mut(vm).filter(|_| !heard) {
-            (vmac.told_away, vmac.roused_at) = (false, now);
-        }
-    }
-}
-
-impl Vmac {
-    /// True when it can do without the radio between beacons.
-    fn may_rest(&self) -> bool {
-        let Some(config) = &self.config else {
-            return true;
-        };
-        let regular = match self.bssid() {
-            None => self.pending() == 0,
-            Some(_) => self.associated() && self.beacons.are_regular(),
-        };
-        config.mode == Mode::Station && regular && self.switch.is_none() && !self.listens_to_all()
-    }
-
-    /// When it counts as idle; `None` while something waits or is on the air.
-    fn idle_at(&self, power: &PowerSave) -> Option<Instant> {
-        let quiet = self.pending() == 0 && self.in_air.iter().all(|&frames| frames == 0);
-        let received = self.received_at.max(self.roused_at) + power.receive_timeout;
-        quiet.then(|| received.max(self.sent_at + power.transmit_timeout))
-    }
-
-    /// Beacons from one that it hears to the next: no more than its access point keeps frames for.
-    fn longest_sleep(&self, power: &PowerSave) -> u32 {
-        let asked = power.sleep_interval.max(1);
-        match self.timing.listen_interval {
-            0 => asked,
-            listen => asked.min(listen.into()),
+    fn fall_asleep(&mut self) {
+        if self.saver.state == State::Awake {
+            self.saver.enter(self.now, State::Asleep);
+            self.actions.push(Action::Sleep);
         }
     }
 }

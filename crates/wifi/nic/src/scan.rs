@@ -1,81 +1,87 @@
-//! Stops of sweeps: the radio looks at one channel for all VMs that want to know what is there, and
-//! each has its own probe requests sent under its own address. One stop at a time.
+//! Scan slots: the radio listens on one channel for all VMs that want to know what is there, and
+//! each has its own probe requests sent under its own address. One slot at a time.
 //!
 //! Not here: which channel is next, whose scan is over, what is still known (the host driver).
 
 use airlane_dot11::elements::{Element, LONGEST_SSID, id};
 use airlane_dot11::frame::{FrameKind, THREE_ADDRESSES};
-use airlane_dot11::{Buffer, MacAddr, Rate};
+use airlane_dot11::{Buffer, Channel, MacAddr, Rate};
 use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{Event, Participant, ReceiveFilter, Refusal, Reply, ScanEvent, ScanSlot, Tag};
 
-use crate::channel::scheduler::Stop;
-use crate::nic::Nic;
+use crate::card::Card;
+use crate::channel::scheduler::Dwell;
 use crate::vmac::Vmac;
 
-/// Longest time that one sweep lets neighbours join their networks undisturbed.
+/// Longest time that one scan lets neighbours join their networks undisturbed.
 const PATIENCE: Micros = Micros::from_millis(2_000);
-/// Bounds of a stop. Shorter ones would run a whole scan in no time, longer ones keep the radio from others;
+/// Bounds of a dwell. Shorter ones would run a whole scan in no time, longer ones keep the radio from others;
 /// the driver asks for 20 to 120 ms.
-const SHORTEST_STOP: Micros = Micros::from_millis(5);
-const LONGEST_STOP: Micros = Micros::from_millis(150);
+const SHORTEST_DWELL: Micros = Micros::from_millis(5);
+const LONGEST_DWELL: Micros = Micros::from_millis(150);
 
-/// The stop that is made, and the sweep's patience.
+/// The slot at hand, and the scan's patience.
 #[derive(Default)]
-pub(crate) struct Sweep {
+pub(crate) struct Scan {
     running: Option<Running>,
     paused_since: Option<Instant>,
     patience: Micros,
+    /// Number of the last slot.
+    last: u64,
 }
 
-/// A visit, and how to answer it.
+/// A slot, and how to answer it.
 struct Running {
     id: u64,
     carrier: VmId,
     tag: Tag,
-    /// One VM alone asks, actively. As at the start: a stop stays the same when a participant leaves.
+    /// One VM alone asks, actively. As at the start: a dwell stays the same when a participant leaves.
     brief: bool,
-    visit: ScanSlot,
+    slot: ScanSlot,
 }
 
-impl Sweep {
-    /// Where to look now.
-    pub(crate) fn stop(&self) -> Option<Stop> {
-        let running = self.running.as_ref()?;
-        let Running { id, visit, .. } = running;
-        Some(Stop {
-            sweep: *id,
-            index: 0,
-            channel: visit.channel,
+/// A probe request to send under a VM's address, without a sequence number.
+pub(crate) struct Probe {
+    pub(crate) vm: VmId,
+    pub(crate) rate: Rate,
+    pub(crate) frame: Buffer,
+}
+
+impl Scan {
+    /// Where to listen now.
+    pub(crate) fn dwell(&self) -> Option<Dwell> {
+        let Running {
+            id, slot, brief, ..
+        } = self.running.as_ref()?;
+        Some(Dwell {
+            slot: *id,
+            channel: slot.channel,
             // The answers to one VM's probe requests come soon; those to many take their time.
-            active: running.brief,
-            dwell: visit.dwell.clamp(SHORTEST_STOP, LONGEST_STOP),
-            max_away: visit.max_away,
+            active: *brief,
+            time: slot.dwell.clamp(SHORTEST_DWELL, LONGEST_DWELL),
+            max_away: slot.max_away,
         })
     }
 
-    /// True for the stop that is made.
-    fn owns(&self, stop: Stop) -> bool {
-        self.running
-            .as_ref()
-            .is_some_and(|running| running.id == stop.sweep)
-    }
-
-    fn participants(&self) -> &[Participant] {
+    /// The slot of this dwell, if it has not been given up.
+    fn of(&self, dwell: Dwell) -> Option<&ScanSlot> {
         let running = self.running.as_ref();
-        running.map_or(&[], |running| &running.visit.participants)
+        let own = running.filter(|running| running.id == dwell.slot);
+        own.map(|running| &running.slot)
     }
 
-    /// True when this VM wants to hear foreign beacons during `stop`.
-    pub(crate) fn listens(&self, vm: VmId, stop: Stop) -> bool {
+    /// True when this VM wants to hear foreign beacons on `channel` during `dwell`.
+    pub(crate) fn listens(&self, vm: VmId, channel: Channel, dwell: Option<Dwell>) -> bool {
         let wants = |participant: &Participant| {
             let filter = participant.request.filter;
             participant.vm == vm && filter.contains(ReceiveFilter::FOREIGN_BEACONS)
         };
-        self.owns(stop) && self.participants().iter().any(wants)
+        let there = dwell.filter(|dwell| dwell.channel.shares_primary(channel));
+        let slot = there.and_then(|dwell| self.of(dwell));
+        slot.is_some_and(|slot| slot.participants.iter().any(wants))
     }
 
-    /// True while the sweep waits for neighbours that join until `joining`. Its patience is
+    /// True while the scan waits for neighbours that join until `joining`. Its patience is
     /// bounded, so that nobody can stop a scan for good.
     pub(crate) fn waits(&mut self, now: Instant, joining: Option<Instant>) -> bool {
         let spent = self
@@ -88,92 +94,82 @@ impl Sweep {
         waits
     }
 
-    /// Until when the sweep's patience lasts, while it waits.
+    /// Until when the scan's patience lasts, while it waits.
     pub(crate) fn patience_until(&self) -> Option<Instant> {
         self.paused_since.map(|since| since + self.patience)
     }
 
-    /// The VM takes no part any more; `None` when it took none. With the last participant the visit is
-    /// over: then `Some(Some(…))` says whom to tell.
-    fn leave(&mut self, vm: VmId) -> Option<Option<(VmId, Tag)>> {
-        let participants = &mut self.running.as_mut()?.visit.participants;
-        let before = participants.len();
-        participants.retain(|participant| participant.vm != vm);
-        let (left, deserted) = (participants.len() < before, participants.is_empty());
-        left.then(|| self.running.take_if(|_| deserted).map(answer_to))
-    }
-}
-
-fn answer_to(running: Running) -> (VmId, Tag) {
-    (running.carrier, running.tag)
-}
-
-impl Nic {
-    /// Takes a visit; it is answered when it is over.
-    pub(crate) fn visit(&mut self, carrier: VmId, tag: Tag, mut visit: ScanSlot) {
-        visit.participants.retain(|v| self.vmac(v.vm).is_some());
-        if self.sweep.running.is_some() {
+    /// Takes a slot; it is answered when it is over.
+    pub(crate) fn begin(&mut self, card: &mut Card, carrier: VmId, tag: Tag, mut slot: ScanSlot) {
+        slot.participants.retain(|p| card.vmacs.get(p.vm).is_some());
+        if self.running.is_some() {
             let busy = Reply::Refused(Refusal::Busy);
-            return self.emit(carrier, Event::Done(tag, busy));
+            return card.out.emit(carrier, Event::Done(tag, busy));
         }
-        if visit.participants.is_empty() {
-            return self.emit(carrier, Event::Done(tag, Reply::Ok));
+        if slot.participants.is_empty() {
+            return card.out.emit(carrier, Event::Done(tag, Reply::Ok));
         }
-        self.sweep.paused_since = None;
-        if visit.begins {
-            self.sweep.patience = PATIENCE;
+        self.paused_since = None;
+        if slot.begins {
+            self.patience = PATIENCE;
         }
-        let id = self.next_serial();
-        self.sweep.running = Some(Running {
-            id,
+        self.last += 1;
+        self.running = Some(Running {
+            id: self.last,
             carrier,
             tag,
-            brief: matches!(visit.participants.as_slice(), [only] if only.active),
-            visit,
+            brief: matches!(slot.participants.as_slice(), [only] if only.active),
+            slot,
         });
     }
 
-    /// The VM's part in the running visit ends.
-    pub(crate) fn leave_visit(&mut self, vm: VmId) -> Result<Reply, Refusal> {
-        let over = self.sweep.leave(vm).ok_or(Refusal::NoScan)?;
-        if let Some((carrier, tag)) = over {
-            self.emit(carrier, Event::Done(tag, Reply::Ok));
+    /// The VM's part in the slot ends; with the last participant the slot is over, and is answered.
+    pub(crate) fn leave(&mut self, card: &mut Card, vm: VmId) -> Result<Reply, Refusal> {
+        let running = self.running.as_mut().ok_or(Refusal::NoScan)?;
+        let participants = &mut running.slot.participants;
+        let before = participants.len();
+        participants.retain(|participant| participant.vm != vm);
+        if participants.len() == before {
+            return Err(Refusal::NoScan);
+        }
+        let deserted = |running: &mut Running| running.slot.participants.is_empty();
+        if let Some(over) = self.running.take_if(deserted) {
+            card.out
+                .emit(over.carrier, Event::Done(over.tag, Reply::Ok));
         }
         Ok(Reply::Ok)
     }
 
-    /// The radio is there: every participant is told, and what is to be sent for it.
-    pub(crate) fn begin_stop(&mut self, stop: Stop) -> Vec<(VmId, Rate, Buffer)> {
-        if !self.sweep.owns(stop) {
-            return Vec::new();
-        }
+    /// The radio is there: every participant is told. Gives what is to be sent for them.
+    pub(crate) fn begin_dwell(&self, card: &mut Card, dwell: Dwell) -> Vec<Probe> {
         let mut probes = Vec::new();
-        for Participant {
-            vm,
-            active,
-            request,
-        } in self.sweep.participants().to_vec()
-        {
-            self.emit(vm, Event::Scan(ScanEvent::Started(stop.channel)));
-            let own = self.vmac(vm).and_then(Vmac::address).filter(|_| active);
-            if let Some(own) = own {
+        let slot = self.of(dwell);
+        for participant in slot.iter().flat_map(|slot| &slot.participants) {
+            let (vm, request) = (participant.vm, &participant.request);
+            let started = ScanEvent::Started(dwell.channel);
+            card.out.emit(vm, Event::Scan(started));
+            let own = card.vmacs.get(vm).and_then(Vmac::address);
+            if let Some(own) = own.filter(|_| participant.active) {
                 let asked = probe_requests(&request.probe, &request.ssids, own);
-                probes.extend(asked.map(|probe| (vm, request.rate, probe)));
+                let rate = request.rate;
+                probes.extend(asked.map(|frame| Probe { vm, rate, frame }));
             }
         }
         probes
     }
 
-    /// The radio leaves: every participant is told, and the visit is answered.
-    pub(crate) fn end_stop(&mut self, stop: Stop) {
-        let owned = self.sweep.owns(stop);
-        let Some(running) = self.sweep.running.take_if(|_| owned) else {
+    /// The radio leaves: every participant is told, and the slot is answered.
+    pub(crate) fn end_dwell(&mut self, card: &mut Card, dwell: Dwell) {
+        let own = |running: &mut Running| running.id == dwell.slot;
+        let Some(running) = self.running.take_if(own) else {
             return;
         };
-        for participant in &running.visit.participants {
-            self.emit(participant.vm, Event::Scan(ScanEvent::Left(stop.channel)));
+        for participant in &running.slot.participants {
+            let left = ScanEvent::Left(dwell.channel);
+            card.out.emit(participant.vm, Event::Scan(left));
         }
-        self.emit(running.carrier, Event::Done(running.tag, Reply::Ok));
+        let done = Event::Done(running.tag, Reply::Ok);
+        card.out.emit(running.carrier, done);
     }
 }
 

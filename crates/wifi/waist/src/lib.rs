@@ -14,6 +14,8 @@
 mod command;
 mod event;
 pub mod hwsim;
+mod per_vm;
 
 pub use command::*;
 pub use event::*;
+pub use per_vm::PerVm;

@@ -35,7 +35,8 @@ fn goodput(story: &mut Story, span: Micros) -> Vec<f64> {
 fn show(story: &Story) {
     let world = story.world();
     let nic = world.radio.nic();
-    nic.homes(world.now).for_each(|home| println!("{home:?}"));
+    nic.contexts(world.now)
+        .for_each(|context| println!("{context:?}"));
     for vmac in nic.vmacs() {
         let (beacons, silence) = (vmac.beacons, vmac.longest_silence);
         println!("VM {} {beacons:?}, longest silence {silence}", vmac.vm);

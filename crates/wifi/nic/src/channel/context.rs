@@ -1,10 +1,10 @@
-//! How long the radio stays at which home: shares by weight, beacons, those who join, those who
-//! have nothing to do.
+//! Channel contexts: each channel on which vMACs have their networks, what those vMACs need of it, and how long the
+//! radio stays there. Weights, beacons, vMACs that join and vMACs that have nothing to do decide that.
 //!
-//! Homes compete while they have work. Time is divided among those that compete in proportion to
+//! Contexts compete while they have work. Time is divided among those that compete in proportion to
 //! their weights; what one got too much or too little is remembered as credit, within bounds, so
 //! that a slice cut short for a neighbour's beacon is made up for. This decides when to leave and
-//! for where; the schedule does the leaving.
+//! for where; the scheduler does the leaving.
 
 use airlane_dot11::Channel;
 use airlane_lane::{Instant, MAX_VMS, Micros};
@@ -12,32 +12,32 @@ use arrayvec::ArrayVec;
 
 use crate::vmac::beacons::Due;
 
-/// In which every home that competes has its slice: the bound on how long one waits. More homes make it longer,
+/// In which every context that competes has its slice: the bound on how long one waits. More contexts make it longer,
 /// since a short slice is mostly leaving and arriving.
 const CYCLE: u64 = 100_000;
-const CYCLE_PER_HOME: u64 = 25_000;
+const CYCLE_PER_CONTEXT: u64 = 25_000;
 /// Shortest slice.
 const SHORTEST: Micros = Micros::from_millis(10);
-/// A home without work is left this long after its last frame, or after arrival when none came at all: an access
+/// A context without work is left this long after its last frame, or after arrival when none came at all: an access
 /// point sends what it kept as soon as it knows that its station is awake.
 const QUIET: Micros = Micros::from_millis(10);
 const NOTHING: Micros = Micros::from_millis(4);
-/// Longest stay for the sake of somebody who joins.
+/// Longest stay for the sake of a vMAC that joins.
 const JOINING: Micros = Micros::from_millis(250);
-/// From leaving one home to hearing another's beacon: planned for, and at least.
+/// From leaving one context to hearing another's beacon: planned for, and at least.
 const LEAD: Micros = Micros::from_millis(6);
 const TRAVEL: Micros = Micros::from_millis(3);
 /// How long the own beacon is waited for, before and after its time.
 const HOLD: Micros = Micros::from_millis(15);
 const BEACON_WAIT: Micros = Micros::from_millis(8);
-/// A visit that looks for beacons of unknown time.
-const LOOK: Micros = Micros::from_millis(110);
-/// Beacons not heard in a row that end even a stay for somebody who joins.
+/// A stay that looks for beacons of unknown time.
+const SEARCH: Micros = Micros::from_millis(110);
+/// Beacons not heard in a row that end even a stay for a vMAC that joins.
 const PRESSING: u64 = 3;
 
-/// A home channel, as it stands now.
+/// A channel context, as it stands now.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Home {
+pub(crate) struct ChannelContext {
     pub(crate) channel: Channel,
     /// Of its vMACs that have work.
     pub(crate) weight: u32,
@@ -57,7 +57,7 @@ pub(crate) struct Home {
     pub(crate) group_until: Instant,
 }
 
-impl Home {
+impl ChannelContext {
     pub(crate) fn new(channel: Channel) -> Self {
         Self {
             channel,
@@ -85,7 +85,7 @@ impl Home {
         }
     }
 
-    /// When nothing more is to be expected of a visit since `since`; `None` while something waits.
+    /// When nothing more is to be expected of a stay since `since`; `None` while something waits.
     fn quiet_at(&self, since: Instant) -> Option<Instant> {
         if self.pending {
             return None;
@@ -98,10 +98,10 @@ impl Home {
     }
 }
 
-/// Home channels, each once.
-pub(crate) type Homes = ArrayVec<Home, MAX_VMS>;
+/// ChannelContext channels, each once.
+pub(crate) type Contexts = ArrayVec<ChannelContext, MAX_VMS>;
 
-/// What one home has had.
+/// What one context has had.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account {
     pub(crate) channel: Channel,
@@ -114,11 +114,11 @@ pub(crate) struct Account {
     pub(crate) visits: u64,
 }
 
-/// The accounts of all homes that there ever were: as many as there are channels at most.
+/// The accounts of all contexts that there ever were: as many as there are channels at most.
 #[derive(Default)]
 pub(crate) struct Accounts(Vec<Account>);
 
-/// When to leave a home, and for which.
+/// When to leave a context, and for which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leave {
     pub(crate) at: Instant,
@@ -133,11 +133,11 @@ impl Accounts {
     fn of(&self, channel: Channel) -> Option<&Account> {
         self.0
             .iter()
-            .find(|known| same(Some(known.channel), channel))
+            .find(|known| known.channel.shares_primary(channel))
     }
 
-    fn of_mut(&mut self, channel: Channel) -> Option<&mut Account> {
-        let known = |account: &Account| same(Some(account.channel), channel);
+    fn of_mut(&mut self, channel: Channel) -> &mut Account {
+        let known = |account: &Account| account.channel.shares_primary(channel);
         let at = self.0.iter().position(known).unwrap_or_else(|| {
             self.0.push(Account {
                 channel: channel.primary(),
@@ -146,34 +146,36 @@ impl Accounts {
                 time: Micros(0),
                 visits: 0,
             });
-            self.0.len().saturating_sub(1)
+            self.0.len() - 1
         });
-        self.0.get_mut(at)
+        &mut self.0[at]
     }
 
     /// The radio arrives.
     pub(crate) fn arrive(&mut self, channel: Channel) {
-        if let Some(account) = self.of_mut(channel) {
-            account.visits += 1;
-        }
+        self.of_mut(channel).visits += 1;
     }
 
-    /// The radio leaves for another channel after a visit since `since`.
-    pub(crate) fn leave(&mut self, now: Instant, homes: &Homes, channel: Channel, since: Instant) {
-        let Some(home) = find(homes, Some(channel)) else {
+    /// The radio leaves for another channel after a stay since `since`.
+    pub(crate) fn leave(
+        &mut self,
+        now: Instant,
+        contexts: &Contexts,
+        channel: Channel,
+        since: Instant,
+    ) {
+        let Some(context) = find(contexts, Some(channel)) else {
             return;
         };
         let stay = now.saturating_since(since);
-        let active = home.quiet_at(since).is_none_or(|at| at > now);
-        let total = self.weights(now, homes, home);
-        for other in homes {
-            let here = same(Some(other.channel), channel);
+        let active = context.quiet_at(since).is_none_or(|at| at > now);
+        let total = self.weights(now, contexts, context);
+        for other in contexts {
+            let here = other.channel.shares_primary(channel);
             let wants = here || self.competes(now, other);
-            let Some(account) = self.of_mut(other.channel) else {
-                continue;
-            };
             let share = portion(stay, other.weight(), total);
             let spent = if here { stay } else { Micros(0) };
+            let account = self.of_mut(other.channel);
             let credit = account.credit + signed(share) - signed(spent);
             let bound = signed(Micros(CYCLE));
             account.credit = if wants {
@@ -182,42 +184,50 @@ impl Accounts {
                 0
             };
         }
-        if let Some(account) = self.of_mut(channel) {
-            account.active = active;
-            account.time += stay;
-        }
+        let account = self.of_mut(channel);
+        account.active = active;
+        account.time += stay;
     }
 
-    /// True when a home to which the radio is not tuned wants a slice.
-    fn competes(&self, now: Instant, home: &Home) -> bool {
-        let active = || self.of(home.channel).is_some_and(|account| account.active);
-        home.pending || home.blind || home.joining.is_some_and(|until| now < until) || active()
+    /// True when a context to which the radio is not tuned wants a slice.
+    fn competes(&self, now: Instant, context: &ChannelContext) -> bool {
+        let active = || {
+            self.of(context.channel)
+                .is_some_and(|account| account.active)
+        };
+        context.pending
+            || context.blind
+            || context.joining.is_some_and(|until| now < until)
+            || active()
     }
 
     /// Weights of `here` and of those that compete with it.
-    fn weights(&self, now: Instant, homes: &Homes, here: &Home) -> u64 {
-        let rivals = others(homes, here).filter(|home| self.competes(now, home));
-        rivals.map(|home| u64::from(home.weight())).sum::<u64>() + u64::from(here.weight())
+    fn weights(&self, now: Instant, contexts: &Contexts, here: &ChannelContext) -> u64 {
+        let rivals = others(contexts, here).filter(|context| self.competes(now, context));
+        rivals
+            .map(|context| u64::from(context.weight()))
+            .sum::<u64>()
+            + u64::from(here.weight())
     }
 
-    /// The part of the time that a home has while all of `homes` that compete now do, in thousandths.
-    pub(crate) fn share(&self, now: Instant, homes: &Homes, home: &Home) -> u64 {
-        let total = self.weights(now, homes, home).max(1);
-        u64::from(home.weight()) * 1_000 / total
+    /// The part of the time that a context has while all of `contexts` that compete now do, in thousandths.
+    pub(crate) fn share(&self, now: Instant, contexts: &Contexts, context: &ChannelContext) -> u64 {
+        let total = self.weights(now, contexts, context).max(1);
+        u64::from(context.weight()) * 1_000 / total
     }
 
     /// When to leave `here`, where the radio has been since `since`; `None` while nobody else needs it.
     pub(crate) fn plan(
         &self,
         now: Instant,
-        homes: &Homes,
-        here: &Home,
+        contexts: &Contexts,
+        here: &ChannelContext,
         since: Instant,
     ) -> Option<Leave> {
         let joining = here.joining.filter(|_| now < since + JOINING);
-        let slice = self.slice_end(now, homes, here, since, joining);
-        let beacon = others(homes, here)
-            .filter_map(|home| beacon_call(here, home, since, joining.is_some()))
+        let slice = self.slice_end(now, contexts, here, since, joining);
+        let beacon = others(contexts, here)
+            .filter_map(|context| beacon_call(here, context, since, joining.is_some()))
             .min_by_key(|leave| leave.at);
         [slice, beacon]
             .into_iter()
@@ -229,18 +239,20 @@ impl Accounts {
     fn slice_end(
         &self,
         now: Instant,
-        homes: &Homes,
-        here: &Home,
+        contexts: &Contexts,
+        here: &ChannelContext,
         since: Instant,
         joining: Option<Instant>,
     ) -> Option<Leave> {
-        let at = homes.iter().position(|home| home.channel == here.channel)?;
-        let (before, after) = homes.split_at_checked(at)?;
+        let at = contexts
+            .iter()
+            .position(|context| context.channel == here.channel)?;
+        let (before, after) = contexts.split_at_checked(at)?;
         let in_turn = after.iter().skip(1).chain(before);
         let next = in_turn
-            .filter(|home| self.competes(now, home))
-            .max_by_key(|home| self.calls(now, home))?;
-        let mut end = since + self.slice(now, homes, here);
+            .filter(|context| self.competes(now, context))
+            .max_by_key(|context| self.calls(now, context))?;
+        let mut end = since + self.slice(now, contexts, here);
         if self.calls(now, next) {
             end = end.min(since + SHORTEST);
         }
@@ -248,7 +260,7 @@ impl Accounts {
             end = end.min(quiet);
         }
         if here.blind && here.heard_at < since {
-            end = end.max(since + LOOK);
+            end = end.max(since + SEARCH);
         }
         if let Some(until) = joining {
             end = end.max(until.min(since + JOINING));
@@ -260,19 +272,23 @@ impl Accounts {
         Some(leave(with_beacon(here, end)))
     }
 
-    /// One who joins and has something to send does not wait for the slice of others to end, while his home
-    /// owes nothing.
-    fn calls(&self, now: Instant, home: &Home) -> bool {
+    /// True when a context does not wait for the slices of others to end: one of its vMACs joins and has something to
+    /// send, and the context owes nothing.
+    fn calls(&self, now: Instant, context: &ChannelContext) -> bool {
         let owes = self
-            .of(home.channel)
+            .of(context.channel)
             .is_some_and(|account| account.credit < 0);
-        home.pending && !owes && home.joining.is_some_and(|until| now < until)
+        context.pending && !owes && context.joining.is_some_and(|until| now < until)
     }
 
-    fn slice(&self, now: Instant, homes: &Homes, here: &Home) -> Micros {
-        let rivals = others(homes, here).filter(|home| self.competes(now, home));
-        let cycle = CYCLE.max(CYCLE_PER_HOME * (rivals.count() as u64 + 1));
-        let share = portion(Micros(cycle), here.weight(), self.weights(now, homes, here));
+    fn slice(&self, now: Instant, contexts: &Contexts, here: &ChannelContext) -> Micros {
+        let rivals = others(contexts, here).filter(|context| self.competes(now, context));
+        let cycle = CYCLE.max(CYCLE_PER_CONTEXT * (rivals.count() as u64 + 1));
+        let share = portion(
+            Micros(cycle),
+            here.weight(),
+            self.weights(now, contexts, here),
+        );
         let credit = self.of(here.channel).map_or(0, |account| account.credit);
         let slice = signed(share).saturating_add(credit);
         Micros(u64::try_from(slice).unwrap_or(0)).clamp(SHORTEST, Micros(2 * cycle))
@@ -280,7 +296,7 @@ impl Accounts {
 }
 
 /// `end`, or later when the own beacon is about to come, or group frames after it.
-fn with_beacon(here: &Home, end: Instant) -> Instant {
+fn with_beacon(here: &ChannelContext, end: Instant) -> Instant {
     let end = end.max(here.group_until);
     match here.beacon {
         Some(due) if due.at < end + HOLD && end < due.at + BEACON_WAIT => due.at + BEACON_WAIT,
@@ -288,16 +304,21 @@ fn with_beacon(here: &Home, end: Instant) -> Instant {
     }
 }
 
-/// When to leave `here` for the next beacon of `home`.
-fn beacon_call(here: &Home, home: &Home, since: Instant, joining: bool) -> Option<Leave> {
-    let due = home.beacon?;
+/// When to leave `here` for the next beacon of `context`.
+fn beacon_call(
+    here: &ChannelContext,
+    context: &ChannelContext,
+    since: Instant,
+    joining: bool,
+) -> Option<Leave> {
+    let due = context.beacon?;
     let looking = here.blind && here.heard_at < since;
     if (joining || looking) && due.urgency < PRESSING {
         return None;
     }
     let leave = |at: Instant| Leave {
         at: at.saturating_sub(LEAD).max(since),
-        to: home.channel,
+        to: context.channel,
     };
     let first = leave(due.at);
     let reached = first.at + TRAVEL <= due.at;
@@ -308,27 +329,29 @@ fn beacon_call(here: &Home, home: &Home, since: Instant, joining: bool) -> Optio
 }
 
 /// True when leaving at `at` would miss an own beacon that matters as much as the other one.
-fn own_comes_first(here: &Home, at: Instant, other: Due) -> bool {
+fn own_comes_first(here: &ChannelContext, at: Instant, other: Due) -> bool {
     here.beacon.is_some_and(|own| {
         let missed = own.at + BEACON_WAIT > at && own.at < other.at + LEAD;
         missed && own.urgency >= other.urgency
     })
 }
 
-pub(crate) fn find(homes: &Homes, here: Option<Channel>) -> Option<&Home> {
-    homes.iter().find(|home| same(here, home.channel))
-}
-
-/// True when two channels share their primary 20 MHz.
-pub(crate) fn same(here: Option<Channel>, channel: Channel) -> bool {
-    here.map(Channel::primary) == Some(channel.primary())
-}
-
-fn others<'a>(homes: &'a Homes, here: &Home) -> impl Iterator<Item = &'a Home> {
-    let here = here.channel;
-    homes
+/// The context on the channel where the radio is.
+pub(crate) fn find(contexts: &Contexts, here: Option<Channel>) -> Option<&ChannelContext> {
+    let here = here?;
+    contexts
         .iter()
-        .filter(move |home| !same(Some(here), home.channel))
+        .find(|context| context.channel.shares_primary(here))
+}
+
+fn others<'a>(
+    contexts: &'a Contexts,
+    here: &ChannelContext,
+) -> impl Iterator<Item = &'a ChannelContext> {
+    let here = here.channel;
+    contexts
+        .iter()
+        .filter(move |context| !here.shares_primary(context.channel))
 }
 
 fn portion(time: Micros, weight: u32, total: u64) -> Micros {

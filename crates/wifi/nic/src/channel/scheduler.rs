@@ -1,45 +1,46 @@
-//! The channel schedule: one radio, one channel at a time, several places to be.
+//! The channel scheduler: one radio, one channel at a time, several places to be.
 //!
-//! Places are the home channels of vMACs and the stops of a scan. Before the radio leaves a home,
+//! Places are the channel contexts of vMACs and the dwells of a scan. Before the radio leaves a context,
 //! what is on the air drains, then the access points are told of the absence, then it moves. How
-//! homes share the time is decided in `homes`; a scan goes away for one stop at a time and comes
-//! home between.
+//! contexts share the time is decided in `context`; a scan goes away for one dwell at a time and comes
+//! back between.
 //!
-//! This is the decision alone: the NIC carries out each [`Act`] and says what it wishes.
+//! This is the decision alone: the NIC applies each [`Action`] and says what is demanded.
 
 use std::collections::VecDeque;
 
 use airlane_dot11::Channel;
 use airlane_lane::{Instant, Micros};
 
-use crate::channel::context::{Accounts, Homes, find, same};
+use crate::channel::context::{Accounts, Contexts, find};
 
-/// Least time at home between two stops of a scan.
-const HOME: Micros = Micros::from_millis(60);
+/// Least time in a context between two dwells of a scan.
+const BETWEEN_DWELLS: Micros = Micros::from_millis(60);
 /// Longest wait for frames on the air to end.
 const DRAIN: Micros = Micros::from_millis(10);
 /// Longest wait for the access points to acknowledge the absence.
 const ANNOUNCE: Micros = Micros::from_millis(20);
 /// Time for what an access point had handed to its transmitter before it learned of the absence.
 const LINGER: Micros = Micros::from_millis(2);
-/// Longest stops away from a home. A beacon interval is 102.4 ms, so a passive stop hears one.
+/// Longest dwells away from a context. A beacon interval is 102.4 ms, so a passive dwell hears one.
 const AWAY_ACTIVE: Micros = Micros::from_millis(30);
 const AWAY_PASSIVE: Micros = Micros::from_millis(120);
 
-/// One stop of a scan.
+/// The radio on one channel for a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stop {
-    /// Tells the stops of different sweeps apart.
-    pub(crate) sweep: u64,
-    pub(crate) index: usize,
+pub(crate) struct Dwell {
+    /// Number of its scan slot: tells dwells apart.
+    pub(crate) slot: u64,
     pub(crate) channel: Channel,
+    /// Short, since the answers to probe requests come soon.
     pub(crate) active: bool,
-    pub(crate) dwell: Micros,
-    /// Zero: no bound of the driver's own.
+    pub(crate) time: Micros,
+    /// Longest time away from a context; zero: no bound of the driver's own.
     pub(crate) max_away: Micros,
 }
 
-impl Stop {
+impl Dwell {
+    /// How long it lasts away from a context.
     fn away(&self) -> Micros {
         let cap = if self.active {
             AWAY_ACTIVE
@@ -50,46 +51,44 @@ impl Stop {
             Micros(0) => cap,
             bound => cap.min(bound),
         };
-        self.dwell.min(cap)
+        self.time.min(cap)
     }
 }
 
 /// Where the radio ought to be.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wishes {
-    pub(crate) homes: Homes,
-    /// Where to stay when there is no home.
+pub(crate) struct Demand {
+    pub(crate) contexts: Contexts,
+    /// Where to stay when there is no context.
     pub(crate) idle: Option<Channel>,
-    pub(crate) scan: Option<Stop>,
+    pub(crate) scan: Option<Dwell>,
 }
 
 /// What the NIC is to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Act {
+pub(crate) enum Action {
     /// Take back what has not begun to be sent.
     Recall,
     /// Tell the access points on the present channel that their stations sleep.
     AnnounceAbsence,
     /// Move to this channel; tell the access points there that their stations are awake.
     Tune(Channel),
-    /// The scan's stop begins.
-    Started(Stop),
-    /// The scan's stop is over.
-    Left(Stop),
+    BeginDwell(Dwell),
+    EndDwell(Dwell),
 }
 
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    Do(Act),
-    /// Nothing until then, or until a wish changes.
-    Wait(Option<Instant>),
+    Apply(Action),
+    /// Nothing until then, or until the demand changes.
+    IdleUntil(Option<Instant>),
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Target {
-    Home(Channel),
-    Scan(Stop),
+    Context(Channel),
+    Scan(Dwell),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +103,7 @@ enum Phase {
     Announcing {
         target: Target,
         until: Instant,
-        /// Someone was told.
+        /// An access point was told.
         told: bool,
     },
     Lingering {
@@ -112,51 +111,55 @@ enum Phase {
         until: Instant,
     },
     Scanning {
-        stop: Stop,
+        dwell: Dwell,
         since: Instant,
         until: Instant,
     },
 }
 
 /// The schedule of one radio.
-pub(crate) struct Schedule {
+pub(crate) struct ChannelScheduler {
     here: Option<Channel>,
     /// Since when the radio is on this primary channel.
     here_since: Instant,
-    /// The home that was left last.
-    last_home: Option<Channel>,
+    /// The context that was left last.
+    last_context: Option<Channel>,
     accounts: Accounts,
     phase: Phase,
-    acts: VecDeque<Act>,
+    actions: VecDeque<Action>,
 }
 
-impl Default for Schedule {
+impl Default for ChannelScheduler {
     fn default() -> Self {
         Self {
             here: None,
             here_since: Instant(0),
-            last_home: None,
+            last_context: None,
             accounts: Accounts::default(),
             phase: Phase::Settled {
                 free_at: Instant(0),
             },
-            acts: VecDeque::new(),
+            actions: VecDeque::new(),
         }
     }
 }
 
-impl Schedule {
+impl ChannelScheduler {
     /// The channel that the radio is tuned to.
     pub(crate) fn here(&self) -> Option<Channel> {
         self.here
     }
 
-    /// Since when it has been on the primary channel of `channel`, if it is there.
-    pub(crate) fn present_since(&self, channel: Channel) -> Option<Instant> {
-        same(self.here, channel).then_some(self.here_since)
+    fn is_at(&self, channel: Channel) -> bool {
+        self.here.is_some_and(|here| here.shares_primary(channel))
     }
 
-    /// What each home has had.
+    /// Since when it has been on the primary channel of `channel`, if it is there.
+    pub(crate) fn present_since(&self, channel: Channel) -> Option<Instant> {
+        self.is_at(channel).then_some(self.here_since)
+    }
+
+    /// What each context has had.
     pub(crate) fn accounts(&self) -> &Accounts {
         &self.accounts
     }
@@ -166,82 +169,84 @@ impl Schedule {
         matches!(self.phase, Phase::Settled { .. } | Phase::Scanning { .. })
     }
 
-    /// True when nothing is under way: the radio stays until a wish changes, or its slice is over.
+    /// True when nothing is under way: the radio stays until a demand changes, or its slice is over.
     pub(crate) fn is_settled(&self) -> bool {
-        matches!(self.phase, Phase::Settled { .. }) && self.acts.is_empty()
+        matches!(self.phase, Phase::Settled { .. }) && self.actions.is_empty()
     }
 
-    /// The scan's stop at which the radio is now.
-    pub(crate) fn scanning(&self) -> Option<Stop> {
+    /// The scan's dwell at which the radio is now.
+    pub(crate) fn scanning(&self) -> Option<Dwell> {
         match self.phase {
-            Phase::Scanning { stop, .. } => Some(stop),
+            Phase::Scanning { dwell, .. } => Some(dwell),
             _ => None,
         }
     }
 
-    /// Decides. `in_air`: frames whose end is not known yet. Call again after each [`Step::Do`].
-    pub(crate) fn step(&mut self, now: Instant, wishes: &Wishes, in_air: usize) -> Step {
-        if let Some(act) = self.acts.pop_front() {
-            return Step::Do(act);
+    /// Decides. `in_air`: frames whose end is not known yet. Call again after each [`Step::Apply`].
+    pub(crate) fn step(&mut self, now: Instant, demand: &Demand, in_air: usize) -> Step {
+        if let Some(action) = self.actions.pop_front() {
+            return Step::Apply(action);
         }
         let wait = match self.phase {
-            Phase::Settled { free_at } => self.settled(now, wishes, free_at),
+            Phase::Settled { free_at } => self.settled(now, demand, free_at),
             Phase::Draining { target, until } => self.draining(now, in_air, target, until),
             Phase::Announcing {
                 target,
                 until,
                 told,
-            } => self.announcing(now, wishes, in_air, (target, until, told)),
+            } => self.announcing(now, demand, in_air, (target, until, told)),
             Phase::Lingering { until, .. } if now < until => Some(until),
-            Phase::Lingering { target, .. } => self.depart(now, wishes, target),
-            Phase::Scanning { stop, since, until } => {
-                self.scanning_step(now, wishes, stop, since, until)
-            }
+            Phase::Lingering { target, .. } => self.depart(now, demand, target),
+            Phase::Scanning {
+                dwell,
+                since,
+                until,
+            } => self.scanning_step(now, demand, dwell, since, until),
         };
-        match self.acts.pop_front() {
-            Some(act) => Step::Do(act),
-            None => Step::Wait(wait),
+        match self.actions.pop_front() {
+            Some(action) => Step::Apply(action),
+            None => Step::IdleUntil(wait),
         }
     }
 
-    fn settled(&mut self, now: Instant, wishes: &Wishes, free_at: Instant) -> Option<Instant> {
-        let Some(home) = find(&wishes.homes, self.here) else {
-            return self.settled_nowhere(now, wishes);
+    fn settled(&mut self, now: Instant, demand: &Demand, free_at: Instant) -> Option<Instant> {
+        let Some(context) = find(&demand.contexts, self.here) else {
+            return self.settled_nowhere(now, demand);
         };
-        if Some(home.channel) != self.here {
-            self.tune(now, wishes, home.channel);
+        if Some(context.channel) != self.here {
+            self.tune(now, demand, context.channel);
             return None;
         }
         let since = self.here_since;
-        let leave = self.accounts.plan(now, &wishes.homes, home, since);
-        match (leave, wishes.scan) {
-            (_, Some(stop)) if find(&wishes.homes, Some(stop.channel)).is_none() => {
-                self.at_or_after(now, free_at, Target::Scan(stop))
+        let leave = self.accounts.plan(now, &demand.contexts, context, since);
+        match (leave, demand.scan) {
+            (_, Some(dwell)) if find(&demand.contexts, Some(dwell.channel)).is_none() => {
+                self.at_or_after(now, free_at, Target::Scan(dwell))
             }
-            // A stop at a home takes nothing from the slices of other homes.
-            (leave, Some(stop))
-                if same(self.here, stop.channel) && leave.is_none_or(|leave| now < leave.at) =>
+            // A dwell at a context takes nothing from the slices of other contexts.
+            (leave, Some(dwell))
+                if self.is_at(dwell.channel) && leave.is_none_or(|leave| now < leave.at) =>
             {
-                self.begin(now, stop, stop.dwell);
+                self.begin(now, dwell, dwell.time);
                 None
             }
             (leave, _) => {
                 let leave = leave?;
-                self.at_or_after(now, leave.at.max(free_at), Target::Home(leave.to))
+                self.at_or_after(now, leave.at.max(free_at), Target::Context(leave.to))
             }
         }
     }
 
-    /// Not at any home: a scan begins at once, else there is none or it is elsewhere.
-    fn settled_nowhere(&mut self, now: Instant, wishes: &Wishes) -> Option<Instant> {
-        let Some(stop) = wishes.scan else {
-            self.go_home(now, wishes, now);
+    /// Not at any context: a scan begins at once, else there is none or it is elsewhere.
+    fn settled_nowhere(&mut self, now: Instant, demand: &Demand) -> Option<Instant> {
+        let Some(dwell) = demand.scan else {
+            self.return_to_context(now, demand, now);
             return None;
         };
-        if !same(self.here, stop.channel) {
-            self.tune(now, wishes, stop.channel);
+        if !self.is_at(dwell.channel) {
+            self.tune(now, demand, dwell.channel);
         }
-        self.begin(now, stop, stop.dwell);
+        self.begin(now, dwell, dwell.time);
         None
     }
 
@@ -253,8 +258,8 @@ impl Schedule {
     }
 
     fn leave(&mut self, now: Instant, target: Target) -> Option<Instant> {
-        self.last_home = self.here;
-        self.acts.push_back(Act::Recall);
+        self.last_context = self.here;
+        self.actions.push_back(Action::Recall);
         let until = now + DRAIN;
         self.phase = Phase::Draining { target, until };
         None
@@ -276,14 +281,14 @@ impl Schedule {
             until,
             told: false,
         };
-        self.acts.push_back(Act::AnnounceAbsence);
+        self.actions.push_back(Action::AnnounceAbsence);
         None
     }
 
     fn announcing(
         &mut self,
         now: Instant,
-        wishes: &Wishes,
+        demand: &Demand,
         in_air: usize,
         (target, until, told): (Target, Instant, bool),
     ) -> Option<Instant> {
@@ -296,22 +301,22 @@ impl Schedule {
             return Some(until);
         }
         if !told {
-            return self.depart(now, wishes, target);
+            return self.depart(now, demand, target);
         }
         let until = now + LINGER;
         self.phase = Phase::Lingering { target, until };
         Some(until)
     }
 
-    fn depart(&mut self, now: Instant, wishes: &Wishes, target: Target) -> Option<Instant> {
+    fn depart(&mut self, now: Instant, demand: &Demand, target: Target) -> Option<Instant> {
         match target {
-            Target::Scan(stop) if wishes.scan == Some(stop) => {
-                self.tune(now, wishes, stop.channel);
-                self.begin(now, stop, stop.away());
+            Target::Scan(dwell) if demand.scan == Some(dwell) => {
+                self.tune(now, demand, dwell.channel);
+                self.begin(now, dwell, dwell.away());
             }
             // The scan was called off meanwhile: stay, and say so.
-            Target::Scan(_) => self.arrive(now, wishes, self.here, now),
-            Target::Home(home) => self.arrive(now, wishes, Some(home), now),
+            Target::Scan(_) => self.arrive(now, demand, self.here, now),
+            Target::Context(context) => self.arrive(now, demand, Some(context), now),
         }
         None
     }
@@ -319,79 +324,79 @@ impl Schedule {
     fn scanning_step(
         &mut self,
         now: Instant,
-        wishes: &Wishes,
-        stop: Stop,
+        demand: &Demand,
+        dwell: Dwell,
         since: Instant,
         until: Instant,
     ) -> Option<Instant> {
-        if now < until && wishes.scan == Some(stop) {
+        if now < until && demand.scan == Some(dwell) {
             return Some(until);
         }
-        self.acts.push_back(Act::Left(stop));
+        self.actions.push_back(Action::EndDwell(dwell));
         self.phase = Phase::Settled { free_at: now };
-        if find(&wishes.homes, self.here).is_none() && !wishes.homes.is_empty() {
+        if find(&demand.contexts, self.here).is_none() && !demand.contexts.is_empty() {
             let away = now.saturating_since(since);
-            self.go_home(now, wishes, now + away.max(HOME));
+            self.return_to_context(now, demand, now + away.max(BETWEEN_DWELLS));
         }
         None
     }
 
-    /// To the next home in turn, or to the idle channel.
-    fn go_home(&mut self, now: Instant, wishes: &Wishes, free_at: Instant) {
-        let next = self.next_home(&wishes.homes);
-        let first = wishes.homes.first().map(|home| home.channel);
-        let target = next.or(first).or(wishes.idle);
+    /// To the next context in turn, or to the idle channel.
+    fn return_to_context(&mut self, now: Instant, demand: &Demand, free_at: Instant) {
+        let next = self.next_context(&demand.contexts);
+        let first = demand.contexts.first().map(|context| context.channel);
+        let target = next.or(first).or(demand.idle);
         if target != self.here {
-            self.arrive(now, wishes, target, free_at);
+            self.arrive(now, demand, target, free_at);
         }
     }
 
     fn arrive(
         &mut self,
         now: Instant,
-        wishes: &Wishes,
+        demand: &Demand,
         channel: Option<Channel>,
         free_at: Instant,
     ) {
         self.phase = Phase::Settled { free_at };
         if let Some(channel) = channel {
-            self.tune(now, wishes, channel);
+            self.tune(now, demand, channel);
         }
     }
 
-    fn begin(&mut self, now: Instant, stop: Stop, dwell: Micros) {
+    fn begin(&mut self, now: Instant, dwell: Dwell, time: Micros) {
         self.phase = Phase::Scanning {
-            stop,
+            dwell,
             since: now,
-            until: now + dwell,
+            until: now + time,
         };
-        self.acts.push_back(Act::Started(stop));
+        self.actions.push_back(Action::BeginDwell(dwell));
     }
 
-    fn tune(&mut self, now: Instant, wishes: &Wishes, channel: Channel) {
-        if !same(self.here, channel) {
+    fn tune(&mut self, now: Instant, demand: &Demand, channel: Channel) {
+        if !self.is_at(channel) {
             if let Some(here) = self.here {
                 let since = self.here_since;
-                self.accounts.leave(now, &wishes.homes, here, since);
+                self.accounts.leave(now, &demand.contexts, here, since);
             }
-            if find(&wishes.homes, Some(channel)).is_some() {
+            if find(&demand.contexts, Some(channel)).is_some() {
                 self.accounts.arrive(channel);
             }
             self.here_since = now;
         }
         self.here = Some(channel);
-        self.acts.push_back(Act::Tune(channel));
+        self.actions.push_back(Action::Tune(channel));
     }
 
-    /// The home after the one where the radio is or was; `None` when there is no other.
-    fn next_home(&self, homes: &Homes) -> Option<Channel> {
-        let here = find(homes, self.here).map(|home| home.channel);
-        let last = here.or(self.last_home).map(Channel::primary);
-        let at = homes
+    /// The context after the one where the radio is or was; `None` when there is no other.
+    fn next_context(&self, contexts: &Contexts) -> Option<Channel> {
+        let here = find(contexts, self.here).map(|context| context.channel);
+        let last = here.or(self.last_context).map(Channel::primary);
+        let at = contexts
             .iter()
-            .position(|home| Some(home.channel.primary()) == last);
-        let next = at.map_or(0, |at| at + 1) % homes.len().max(1);
-        let next = homes.get(next)?.channel;
-        (!same(self.here, next)).then_some(next)
+            .position(|context| Some(context.channel.primary()) == last);
+        let next = at.map_or(0, |at| at + 1) % contexts.len().max(1);
+        let next = contexts.get(next)?.channel;
+        (!self.is_at(next)).then_some(next)
     }
 }

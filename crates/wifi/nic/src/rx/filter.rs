@@ -1,22 +1,21 @@
-//! The way of a frame from the air to its VM: the receive filter finds the vMAC, the vMAC's key
-//! opens the frame.
+//! The receive filter: finds the vMACs that a frame is for, and opens it with their keys.
 //!
 //! Not here: duplicates, replay of packet numbers and reordering, which the drivers above look
 //! after. A unicast frame reaches the VM whose address it bears and no other; the one exception is
 //! a vMAC in promiscuous mode, which gets what any receiver on the channel gets, never decrypted.
 
+use airlane_dot11::ccmp::{Ccmp, CcmpError, key_id};
 use airlane_dot11::frame::{FrameControl, FrameKind, FrameType, Header};
-use airlane_dot11::{Buffer, Channel, Dbm, MacAddr, Rate};
-use airlane_lane::stamp::{FrameId, Point};
+use airlane_dot11::{Buffer, BufferPool, Channel, Dbm, MacAddr, Rate};
+use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_lane::{Instant, VmId};
 use airlane_waist::{Event, ReceiveFilter, Received, RxCipher};
 
-use crate::channel::context::same;
-use crate::nic::Nic;
-use crate::rx::keys::KeyKind;
+use crate::card::Card;
+use crate::output::Output;
+use crate::rx::keys::{KeyKind, KeyTable};
 use crate::vmac::Vmac;
 use crate::vmac::beacons::BeaconFacts;
-use airlane_dot11::ccmp::{Ccmp, CcmpError, key_id};
 
 /// A frame as it was heard.
 #[derive(Clone)]
@@ -39,121 +38,141 @@ enum Share {
     Own,
 }
 
-impl Nic {
-    /// A frame was heard.
-    pub(crate) fn heard(&mut self, heard: &Heard) {
-        self.counters.heard += 1;
+/// The way in.
+pub(crate) struct Receiver {
+    pool: BufferPool,
+}
+
+impl Receiver {
+    /// A receiver with this many buffers for decrypted frames.
+    pub(crate) fn new(buffers: usize) -> Self {
+        Self {
+            pool: BufferPool::new(buffers),
+        }
+    }
+
+    /// Buffers made because the pool was in use.
+    pub(crate) fn pool_misses(&self) -> u64 {
+        self.pool.misses()
+    }
+
+    /// Delivers a frame to the vMACs that it is for. `scans`: whether a VM's scan listens on a channel now. `true` when
+    /// it was no data frame: a beacon, say, which the channel schedule must see.
+    pub(crate) fn heard(
+        &mut self,
+        card: &mut Card,
+        heard: &Heard,
+        scans: impl Fn(VmId, Channel) -> bool,
+    ) -> bool {
+        card.out.counters.heard += 1;
         let Ok(header) = Header::parse(&heard.frame) else {
-            self.counters.malformed += 1;
-            return;
+            card.out.counters.malformed += 1;
+            return false;
         };
-        if !header.is_data() {
-            // A beacon, say.
-            self.stir();
-        }
-        let before = self.counters.delivered;
+        let before = card.out.counters.delivered;
         if header.receiver.is_group() || header.frame_type() == FrameType::Control {
-            self.deliver_to_group(&header, heard);
+            self.deliver_to_group(card, &header, heard, scans);
         } else {
-            self.deliver_to_owner(&header, heard);
+            self.deliver_to_owner(card, &header, heard);
         }
-        if self.counters.delivered == before {
-            self.counters.unwanted += 1;
+        if card.out.counters.delivered == before {
+            card.out.counters.unwanted += 1;
         }
+        !header.is_data()
     }
 
     /// Unicast: one table look-up, and a raw copy for those who listen to everything.
-    fn deliver_to_owner(&mut self, header: &Header, heard: &Heard) {
-        let owner = self.addresses.get(&header.receiver).copied();
+    fn deliver_to_owner(&mut self, card: &mut Card, header: &Header, heard: &Heard) {
+        let owner = card.vmacs.owner(header.receiver);
         if let Some(vm) = owner {
-            self.open_and_deliver(vm, header, heard);
+            let Some(vmac) = card.vmacs.get_mut(vm) else {
+                return card.out.broken("whoever bears an address has a vMAC");
+            };
+            let way = (&card.keys, &mut card.out, &mut card.stamps);
+            self.open_and_deliver(way, (vm, vmac), header, heard);
         }
-        if self.promiscuous == 0 {
+        if !card.vmacs.any_promiscuous() {
             return;
         }
-        for vm in VmId::all().filter(|&vm| Some(vm) != owner) {
-            if self.vmac(vm).is_some_and(|vmac| sniffs(vmac, heard)) {
-                self.deliver(vm, heard, heard.frame.clone(), raw(header));
-            }
+        let others = card.vmacs.iter_mut().filter(|(vm, _)| Some(*vm) != owner);
+        for to in others.filter(|(_, vmac)| sniffs(vmac, heard)) {
+            let frame = heard.frame.clone();
+            deliver(
+                &mut card.out,
+                &mut card.stamps,
+                to,
+                heard,
+                frame,
+                raw(header),
+            );
         }
     }
 
-    fn deliver_to_group(&mut self, header: &Header, heard: &Heard) {
-        for vm in VmId::all() {
-            match self.share(vm, header, heard) {
+    fn deliver_to_group(
+        &mut self,
+        card: &mut Card,
+        header: &Header,
+        heard: &Heard,
+        scans: impl Fn(VmId, Channel) -> bool,
+    ) {
+        let Card {
+            vmacs,
+            keys,
+            out,
+            stamps,
+        } = card;
+        for (vm, vmac) in vmacs.iter_mut() {
+            match share(vmac, header, heard, |channel| scans(vm, channel)) {
                 Share::Nothing => {}
-                Share::Raw => self.deliver(vm, heard, heard.frame.clone(), raw(header)),
-                Share::Own => self.open_and_deliver(vm, header, heard),
+                Share::Raw => {
+                    let frame = heard.frame.clone();
+                    deliver(out, stamps, (vm, vmac), heard, frame, raw(header));
+                }
+                Share::Own => {
+                    self.open_and_deliver((keys, out, stamps), (vm, vmac), header, heard);
+                }
             }
         }
     }
 
-    fn share(&self, vm: VmId, header: &Header, heard: &Heard) -> Share {
-        let Some(vmac) = self.vmac(vm) else {
-            return Share::Nothing;
-        };
-        let own_bss = header.bssid().is_some() && header.bssid() == vmac.bssid();
-        let filter = filter(vmac);
-        let present = present(vmac, heard.channel);
-        if header.frame_type() == FrameType::Control {
-            let wanted = present && filter.contains(ReceiveFilter::CONTROL);
-            let mine = Some(header.receiver) == vmac.address();
-            return raw_if((wanted && mine) || sniffs(vmac, heard));
-        }
-        let announces = header.is_beacon() || header.is(FrameKind::PROBE_RESPONSE);
-        if announces && (own_bss || self.looks_for_foreign(vm, vmac, heard.channel)) {
-            return Share::Own;
-        }
-        let group = filter.contains(ReceiveFilter::GROUP) || vmac.associated();
-        if own_bss && present && group && !announces {
-            return Share::Own;
-        }
-        raw_if(sniffs(vmac, heard))
-    }
-
-    fn looks_for_foreign(&self, vm: VmId, vmac: &Vmac, channel: Channel) -> bool {
-        let foreign = ReceiveFilter::FOREIGN_BEACONS;
-        if present(vmac, channel) && filter(vmac).contains(foreign) {
-            return true;
-        }
-        let stop = self.schedule.scanning();
-        let here = stop.filter(|stop| same(Some(stop.channel), channel));
-        here.is_some_and(|stop| self.sweep.listens(vm, stop))
-    }
-
-    fn open_and_deliver(&mut self, vm: VmId, header: &Header, heard: &Heard) {
-        let (frame, cipher) = self.open(vm, header, &heard.frame);
-        if let Some(vmac) = self.vmac_mut(vm) {
-            note_beacon(vmac, header, heard);
-            note_data(vmac, header, heard.at);
-        }
-        self.deliver(vm, heard, frame, cipher);
+    fn open_and_deliver(
+        &mut self,
+        (keys, out, stamps): (&KeyTable, &mut Output, &mut Stamps),
+        (vm, vmac): (VmId, &mut Vmac),
+        header: &Header,
+        heard: &Heard,
+    ) {
+        let owner = (vm, vmac.filter());
+        let (frame, cipher) = self.open(keys, stamps, owner, header, &heard.frame);
+        note_beacon(vmac, header, heard);
+        note_data(vmac, header, heard.at);
+        deliver(out, stamps, (vm, vmac), heard, frame, cipher);
     }
 
     /// Decrypts with this vMAC's key, where it has one and its driver leaves that to us.
-    fn open(&mut self, vm: VmId, header: &Header, frame: &Buffer) -> (Buffer, RxCipher) {
+    fn open(
+        &mut self,
+        keys: &KeyTable,
+        stamps: &mut Stamps,
+        (vm, filter): (VmId, ReceiveFilter),
+        header: &Header,
+        frame: &Buffer,
+    ) -> (Buffer, RxCipher) {
         let Some(kind) = key_kind(header, frame) else {
             return (frame.clone(), raw(header));
         };
-        let left = self.vmac(vm).is_none_or(|vmac| {
-            filter(vmac).contains(match kind {
-                KeyKind::Pairwise(_) => ReceiveFilter::NO_DECRYPTION,
-                KeyKind::Group(_) => ReceiveFilter::NO_GROUP_DECRYPTION,
-            })
+        let by_driver = filter.contains(match kind {
+            KeyKind::Pairwise(_) => ReceiveFilter::NO_DECRYPTION,
+            KeyKind::Group(_) => ReceiveFilter::NO_GROUP_DECRYPTION,
         });
         let peer = header.transmitter.unwrap_or(MacAddr::ZERO);
-        let Self {
-            keys,
-            rx_pool,
-            stamps,
-            ..
-        } = self;
-        let Some(key) = keys.receive(vm, peer, kind).filter(|_| !left) else {
+        let key = keys.receive(vm, peer, kind);
+        let Some(key) = key.filter(|_| !by_driver) else {
             return (frame.clone(), RxCipher::Encrypted);
         };
         let fill = |bytes: &mut [u8]| decrypt(key, header, frame, bytes);
         stamps.mark(Point::Decrypt);
-        let opened = rx_pool.fill(frame.len(), fill);
+        let opened = self.pool.fill(frame.len(), fill);
         stamps.mark(Point::Decrypted);
         match opened {
             Ok(opened) => (opened, RxCipher::Ccmp),
@@ -161,34 +180,59 @@ impl Nic {
             Err(_) => (frame.clone(), RxCipher::CcmpBad),
         }
     }
+}
 
-    fn deliver(&mut self, vm: VmId, heard: &Heard, frame: Buffer, cipher: RxCipher) {
-        self.counters.delivered += 1;
-        self.count(vm, |counters| {
-            counters.received += 1;
-            counters.received_bytes += frame.len() as u64;
-            counters.decrypted += u64::from(cipher == RxCipher::Ccmp);
-            counters.undecryptable += u64::from(cipher == RxCipher::CcmpBad);
-        });
-        if let Some(vmac) = self.vmac_mut(vm) {
-            let statistics = &mut vmac.statistics;
-            statistics.received = statistics.received.wrapping_add(1);
-            let bad = u32::from(cipher == RxCipher::CcmpBad);
-            statistics.undecryptable = statistics.undecryptable.wrapping_add(bad);
-        }
-        self.stamps
-            .of(Point::Delivered, vm, FrameId::received(&frame));
-        let received = Received {
-            frame,
-            cipher,
-            channel: heard.channel,
-            rate: heard.rate,
-            signal: heard.signal,
-            at: heard.at,
-            aggregated: heard.aggregated,
-        };
-        self.emit(vm, Event::Received(received));
+fn deliver(
+    out: &mut Output,
+    stamps: &mut Stamps,
+    (vm, vmac): (VmId, &mut Vmac),
+    heard: &Heard,
+    frame: Buffer,
+    cipher: RxCipher,
+) {
+    let bad = cipher == RxCipher::CcmpBad;
+    out.counters.delivered += 1;
+    let counters = &mut out.vms[vm];
+    counters.received += 1;
+    counters.received_bytes += frame.len() as u64;
+    counters.decrypted += u64::from(cipher == RxCipher::Ccmp);
+    counters.undecryptable += u64::from(bad);
+    let statistics = &mut vmac.statistics;
+    statistics.received = statistics.received.wrapping_add(1);
+    statistics.undecryptable = statistics.undecryptable.wrapping_add(u32::from(bad));
+    stamps.of(Point::Delivered, vm, FrameId::received(&frame));
+    let received = Received {
+        frame,
+        cipher,
+        channel: heard.channel,
+        rate: heard.rate,
+        signal: heard.signal,
+        at: heard.at,
+        aggregated: heard.aggregated,
+    };
+    out.emit(vm, Event::Received(received));
+}
+
+/// What a vMAC gets of a frame to a group, or of a control frame. `scans`: whether its VM's scan listens on a channel.
+fn share(vmac: &Vmac, header: &Header, heard: &Heard, scans: impl Fn(Channel) -> bool) -> Share {
+    let own_bss = header.bssid().is_some() && header.bssid() == vmac.bssid();
+    let filter = vmac.filter();
+    let present = vmac.is_on(heard.channel);
+    if header.frame_type() == FrameType::Control {
+        let wanted = present && filter.contains(ReceiveFilter::CONTROL);
+        let mine = Some(header.receiver) == vmac.address();
+        return raw_if((wanted && mine) || sniffs(vmac, heard));
     }
+    let announces = header.is_beacon() || header.is(FrameKind::PROBE_RESPONSE);
+    let foreign = present && filter.contains(ReceiveFilter::FOREIGN_BEACONS);
+    if announces && (own_bss || foreign || scans(heard.channel)) {
+        return Share::Own;
+    }
+    let group = filter.contains(ReceiveFilter::GROUP) || vmac.associated();
+    if own_bss && present && group && !announces {
+        return Share::Own;
+    }
+    raw_if(sniffs(vmac, heard))
 }
 
 fn decrypt(key: &Ccmp, header: &Header, frame: &Buffer, bytes: &mut [u8]) -> Result<(), CcmpError> {
@@ -236,18 +280,8 @@ fn raw_if(wanted: bool) -> Share {
     if wanted { Share::Raw } else { Share::Nothing }
 }
 
-fn filter(vmac: &Vmac) -> ReceiveFilter {
-    let config = vmac.config.as_ref();
-    config.map_or(ReceiveFilter::empty(), |config| config.filter)
-}
-
-/// True when the vMAC's own channel is where the frame was heard.
-fn present(vmac: &Vmac, channel: Channel) -> bool {
-    same(vmac.channel(), channel)
-}
-
 fn sniffs(vmac: &Vmac, heard: &Heard) -> bool {
-    present(vmac, heard.channel) && filter(vmac).contains(ReceiveFilter::PROMISCUOUS)
+    vmac.is_on(heard.channel) && vmac.listens_to_all()
 }
 
 fn note_beacon(vmac: &mut Vmac, header: &Header, heard: &Heard) {

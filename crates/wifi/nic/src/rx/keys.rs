@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use airlane_dot11::{MacAddr, ccmp::Ccmp};
-use airlane_lane::{MAX_VMS, VmId};
-use airlane_waist::{Cipher, Key, StationIndex};
+use airlane_lane::VmId;
+use airlane_waist::{Cipher, Key, PerVm, StationIndex};
 
 /// Which key of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +29,7 @@ struct Entry {
 pub(crate) struct KeyTable {
     entries: BTreeMap<(VmId, MacAddr, KeyKind), Entry>,
     /// The last key per vMAC that came with a frame and stands in no entry.
-    spare: [Option<([u8; 16], Ccmp)>; MAX_VMS],
+    spare: PerVm<Option<([u8; 16], Ccmp)>>,
 }
 
 impl KeyTable {
@@ -66,9 +66,7 @@ impl KeyTable {
     /// Takes all keys of one vMAC out.
     pub(crate) fn forget(&mut self, vm: VmId) {
         self.entries.retain(|&(owner, _, _), _| owner != vm);
-        if let Some(spare) = self.spare.get_mut(vm.index()) {
-            *spare = None;
-        }
+        self.spare[vm] = None;
     }
 
     /// The key to receive with; `None` when there is none or the driver decrypts itself.
@@ -78,22 +76,41 @@ impl KeyTable {
 
     /// The expanded form of the key that came with a frame to `peer`: expanded once, then reused
     /// for as long as the frames bring the same bytes.
-    pub(crate) fn transmit(&mut self, vm: VmId, peer: MacAddr, bytes: &[u8; 16]) -> Option<&Ccmp> {
+    pub(crate) fn transmit(&mut self, vm: VmId, peer: MacAddr, bytes: &[u8; 16]) -> &Ccmp {
         let range = (vm, peer, KeyKind::Pairwise(0))..=(vm, peer, KeyKind::Group(u8::MAX));
-        let known = self
+        let mut of_peer = self.entries.range(range).map(|(_, entry)| entry);
+        let known = of_peer.find(|entry| entry.bytes == *bytes);
+        if let Some(ccmp) = known.and_then(|entry| entry.ccmp.as_ref()) {
+            return ccmp;
+        }
+        let spare = &mut self.spare[vm];
+        if spare.as_ref().is_some_and(|(known, _)| known != bytes) {
+            *spare = None;
+        }
+        &spare.get_or_insert_with(|| (*bytes, Ccmp::new(bytes))).1
+    }
+
+    /// All that is kept for one vMAC.
+    #[cfg(test)]
+    pub(crate) fn picture(&self, vm: VmId) -> String {
+        let own = self
             .entries
-            .range(range)
-            .map(|(_, entry)| entry)
-            .find(|entry| entry.bytes == *bytes)
-            .and_then(|entry| entry.ccmp.as_ref());
-        if known.is_some() {
-            return known;
-        }
-        let spare = self.spare.get_mut(vm.index())?;
-        if spare.as_ref().is_none_or(|(known, _)| known != bytes) {
-            *spare = Some((*bytes, Ccmp::new(bytes)));
-        }
-        spare.as_ref().map(|(_, ccmp)| ccmp)
+            .iter()
+            .filter(|((owner, _, _), _)| *owner == vm);
+        let own = own.map(|((_, peer, kind), entry)| {
+            let Entry {
+                station,
+                slot,
+                bytes,
+                ccmp,
+            } = entry;
+            format!(
+                "{peer} {kind:?} {station:?} {slot} {bytes:?} {}",
+                ccmp.is_some()
+            )
+        });
+        let spare = self.spare[vm].as_ref().map(|(bytes, _)| bytes);
+        format!("{:?} {spare:?}", own.collect::<Vec<_>>())
     }
 
     #[cfg(test)]

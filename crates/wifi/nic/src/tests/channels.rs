@@ -312,7 +312,7 @@ fn saturate(world: &mut World, numbers: &[usize], millis: u64) {
 }
 
 fn time_at(world: &World, number: u16) -> Micros {
-    let homes = world.nic.homes(world.now);
+    let homes = world.nic.contexts(world.now);
     let home = homes
         .into_iter()
         .find(|home| home.channel == channel(number));
@@ -448,7 +448,7 @@ fn an_access_point_that_dies_is_missed_and_absence_is_not() {
     let dead = world.aps[0].radio;
     world.air.tune(world.now, dead, None);
     world.run(Micros::from_millis(3_000));
-    for home in world.nic.homes(world.now) {
+    for home in world.nic.contexts(world.now) {
         println!("{home:?}");
     }
     for home in world.nic.vmacs() {

@@ -145,7 +145,7 @@ proptest! {
             } else {
                 let command = any_command(&mut rng);
                 let (initialize, reset) = (matches!(command, Command::Initialize), matches!(command, Command::Reset));
-                if initialize && world.nic.vmac(vm(number)).is_some() { continue; }
+                if initialize && world.nic.card.vmacs.get(vm(number)).is_some() { continue; }
                 let later = matches!(command, Command::Flush(_) | Command::ScanSlot(_));
                 if later || reset { world.ask(number, command); } else { world.answer(number, command); }
             }

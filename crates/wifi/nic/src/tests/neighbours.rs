@@ -7,28 +7,17 @@ use airlane_waist::*;
 
 use super::world::*;
 use crate::nic::Nic;
-use crate::rx::keys::KeyKind;
 
 const PEER: StationIndex = StationIndex(0);
 
-/// Everything that the card keeps of a VM, in words.
+/// Everything that the card keeps of a VM, in words: the whole vMAC, its keys, its counters, its account of airtime.
 fn state(nic: &Nic, number: usize) -> String {
-    let vmac = nic.vmac(vm(number)).expect("it is there");
-    let station = vmac.station(PEER);
-    let station = station.map(|peer| (peer.address, peer.ladder.clone(), peer.agreements));
-    let keys = [KeyKind::Pairwise(0), KeyKind::Group(1)];
-    let keys = keys.map(|kind| nic.keys.receive(vm(number), bssid(0), kind).is_some());
-    format!(
-        "{:?} {station:?} {keys:?} {} {:?} {:?} {:?} {:?} {:?} {}",
-        vmac.config,
-        nic.keys.len(vm(number)),
-        vmac.edca,
-        vmac.timing,
-        vmac.tx_power,
-        vmac.statistics,
-        vmac.switch,
-        vmac.pending(),
-    )
+    let vm = vm(number);
+    let vmac = nic.card.vmacs.get(vm).expect("it is there");
+    let keys = nic.card.keys.picture(vm);
+    let counters = nic.vm_counters(vm);
+    let account = nic.tx.airtime.account(vm);
+    format!("{vmac:#?}\n{keys}\n{counters:#?}\n{account:?}")
 }
 
 fn timing(listen_interval: u16) -> Timing {
@@ -79,7 +68,10 @@ fn configure_changes_the_own_vmac_only() {
     let mut world = neighbours();
     let before = state(&world.nic, 1);
     world.configure(0, |c| c.channel = channel(149), None);
-    assert_eq!(world.nic.vmac(vm(0)).unwrap().channel(), Some(channel(149)));
+    assert_eq!(
+        world.nic.card.vmacs.get(vm(0)).unwrap().channel(),
+        Some(channel(149))
+    );
     assert_eq!(state(&world.nic, 1), before);
 }
 
@@ -114,21 +106,24 @@ fn a_station_leaves_the_own_table_only() {
 
 #[test]
 fn flags_of_a_station_are_per_vmac() {
-    let mut world = neighbours();
-    let before = state(&world.nic, 1);
-    let command = Command::ModifyStation(PEER, PeerHt::default());
-    assert_eq!(world.answer(0, command), Reply::Ok);
-    assert_eq!(state(&world.nic, 1), before);
+    let able = PeerHt {
+        ampdu_exponent: 3,
+        ampdu_spacing: 5,
+        ht40: true,
+    };
+    changes_its_own_only(Command::ModifyStation(PEER, able));
 }
 
 #[test]
 fn a_key_is_the_own_vmacs_only() {
-    let mut world = neighbours();
-    let before = state(&world.nic, 1);
-    world.set_key(0, 0, false, [0x77; 16]);
-    let own = world.nic.keys.transmit(vm(0), bssid(0), &[0x77; 16]);
-    assert!(own.is_some());
-    assert_eq!(state(&world.nic, 1), before);
+    changes_its_own_only(Command::SetKey(Box::new(Key {
+        station: PEER,
+        slot: 0,
+        index: 0,
+        group: false,
+        cipher: Cipher::Ccmp,
+        bytes: [0x77; 16],
+    })));
 }
 
 #[test]
@@ -188,7 +183,7 @@ fn a_flush_drops_the_own_frames_only() {
     }
     let before = state(&world.nic, 1);
     world.ask(0, Command::Flush(u32::MAX));
-    assert_eq!(world.nic.vmac(vm(0)).unwrap().pending(), 0);
+    assert_eq!(world.nic.card.vmacs.get(vm(0)).unwrap().tx.len(), 0);
     assert_eq!(state(&world.nic, 1), before);
 }
 
@@ -197,6 +192,6 @@ fn a_reset_takes_the_own_vmac_only() {
     let mut world = neighbours();
     let before = state(&world.nic, 1);
     world.ask(0, Command::Reset);
-    assert!(world.nic.vmac(vm(0)).is_none());
+    assert!(world.nic.card.vmacs.get(vm(0)).is_none());
     assert_eq!(state(&world.nic, 1), before);
 }

@@ -116,7 +116,7 @@ fn a_vm_without_a_vmac_may_not_send() {
 #[test]
 fn a_full_queue_drops_and_counts() {
     let mut world = World::new(&[36]);
-    world.nic.config.queue_limit = 3;
+    world.nic.tx.config.queue_limit = 3;
     world.join(0, 0);
     for _ in 0..5 {
         world.send(0, &uplink(0, 0, b"x"), |_| {});

@@ -3,12 +3,12 @@
 //! Airtime alone would favour whoever sends many small frames: each contends for the medium anew, and all
 //! who share the radio wait meanwhile. So a vMAC pays for contention, too; frames of one A-MPDU share that.
 
-use airlane_dot11::{AccessCategory, EdcaParameters, Rate};
+use airlane_dot11::{AccessCategory, EdcaParameters, PerAc, Rate};
 use airlane_lane::{Instant, Micros, VmId};
+use airlane_waist::PerVm;
 
-use crate::nic::Nic;
-use crate::tx::prepare::Prepared;
-use crate::tx::transmitter::Ended;
+use crate::tx::dwrr::{Dwrr, MAX_WEIGHT};
+use crate::tx::frame::Prepared;
 
 /// Slot and SIFS (IEEE 802.11-2020 table 17-21).
 const SLOT: u64 = 9;
@@ -19,7 +19,7 @@ const SHARED_OVERHEAD: u64 = 8;
 
 /// What the air has of one access category.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct InAir {
+pub(crate) struct Held {
     /// Its estimated time.
     pub(crate) cost: Micros,
     /// Frames that may share PPDUs.
@@ -63,58 +63,90 @@ pub(crate) fn contention(edca: EdcaParameters, attempts: u8) -> Micros {
     Micros(time)
 }
 
-impl Nic {
-    pub(crate) fn in_air(&self, category: AccessCategory) -> InAir {
-        let held = self.in_air.get(category as usize);
-        held.copied().unwrap_or_default()
+/// The accounts of all vMACs: who may send next, and what is still to be paid for.
+pub(crate) struct Airtime {
+    dispatchers: PerAc<Dwrr>,
+    held: PerAc<Held>,
+    weights: PerVm<u16>,
+}
+
+impl Default for Airtime {
+    fn default() -> Self {
+        Self {
+            dispatchers: PerAc::default(),
+            held: PerAc::default(),
+            weights: PerVm::from_fn(|_| 1),
+        }
+    }
+}
+
+impl Airtime {
+    /// A vMAC's share, relative to the others'.
+    pub(crate) fn weight(&self, vm: VmId) -> u16 {
+        self.weights[vm]
     }
 
-    /// A frame goes to the air.
+    /// Sets a vMAC's share, within 1 and [`MAX_WEIGHT`].
+    pub(crate) fn set_weight(&mut self, vm: VmId, weight: u16) {
+        let weight = weight.clamp(1, MAX_WEIGHT);
+        self.weights[vm] = weight;
+        for dispatcher in self.dispatchers.values_mut() {
+            dispatcher.set_weight(vm, weight);
+        }
+    }
+
+    /// What the air has of this category.
+    pub(crate) fn held(&self, category: AccessCategory) -> Held {
+        self.held[category]
+    }
+
+    /// The vMAC that may send next, among those of the mask (bit n: VM n).
+    pub(crate) fn pick(&mut self, category: AccessCategory, wants: u16) -> Option<VmId> {
+        self.dispatchers[category].pick(wants)
+    }
+
+    /// A frame goes to the air: its estimate is paid.
     pub(crate) fn charge(&mut self, vm: VmId, prepared: &Prepared) {
-        if let Some(dwrr) = self.dwrr_mut(prepared.category) {
-            dwrr.charge(vm, prepared.cost);
-        }
-        if let Some(held) = self.in_air.get_mut(prepared.category as usize) {
-            held.cost += prepared.cost;
-            held.aggregates += usize::from(prepared.aggregation.is_some());
-        }
+        let category = prepared.category();
+        self.dispatchers[category].charge(vm, prepared.cost);
+        let held = &mut self.held[category];
+        held.cost += prepared.cost;
+        held.aggregates += usize::from(prepared.aggregates());
     }
 
     /// The air has a frame no longer.
     pub(crate) fn release(&mut self, prepared: &Prepared) {
-        if let Some(held) = self.in_air.get_mut(prepared.category as usize) {
-            let left = held.cost.checked_sub(prepared.cost);
-            debug_assert!(
-                left.is_some(),
-                "a frame gives back more airtime than the air holds"
-            );
-            held.cost = left.unwrap_or_default();
-            let one = usize::from(prepared.aggregation.is_some());
-            held.aggregates = held.aggregates.saturating_sub(one);
+        let held = &mut self.held[prepared.category()];
+        let left = held.cost.checked_sub(prepared.cost);
+        debug_assert!(
+            left.is_some(),
+            "a frame gives back more airtime than the air holds"
+        );
+        held.cost = left.unwrap_or_default();
+        let one = usize::from(prepared.aggregates());
+        held.aggregates = held.aggregates.saturating_sub(one);
+    }
+
+    /// A frame has ended: what it took is paid instead of its estimate.
+    pub(crate) fn settle(&mut self, vm: VmId, prepared: &Prepared, took: Micros) {
+        self.release(prepared);
+        let dispatcher = &mut self.dispatchers[prepared.category()];
+        dispatcher.refund(vm, prepared.cost);
+        dispatcher.charge(vm, took);
+    }
+
+    /// A new vMAC starts without debt.
+    pub(crate) fn forget(&mut self, vm: VmId) {
+        for dispatcher in self.dispatchers.values_mut() {
+            dispatcher.forget(vm);
         }
     }
 
-    /// Charges what the frame took instead of what was estimated.
-    pub(crate) fn settle_account(&mut self, vm: VmId, prepared: &Prepared, ended: &Ended) {
-        self.release(prepared);
-        let edca = self.vmac(vm).map(|vmac| vmac.edca(prepared.category));
-        let waited = contention(edca.unwrap_or(EdcaParameters::DCF), ended.attempts);
-        let waited = Micros(waited.0 / ended.sharers.max(1));
-        if let Some(dwrr) = self.dwrr_mut(prepared.category) {
-            dwrr.refund(vm, prepared.cost);
-            dwrr.charge(vm, ended.airtime + waited);
-        }
-        let retries = u64::from(ended.attempts.saturating_sub(1));
-        self.count(vm, |counters| {
-            counters.airtime += ended.airtime;
-            counters.contention += waited;
-            counters.retries += retries;
-        });
-        if let Some(vmac) = self.vmac_mut(vm) {
-            let statistics = &mut vmac.statistics;
-            statistics.airtime += ended.airtime;
-            statistics.retries = statistics.retries.wrapping_add(retries as u32);
-        }
+    /// Credits of a vMAC by category, and its weight.
+    #[cfg(test)]
+    pub(crate) fn account(&self, vm: VmId) -> (Vec<i64>, u16) {
+        let credits = self.dispatchers.values().map(|known| known.credit(vm));
+        (credits.collect(), self.weights[vm])
     }
 }
 

@@ -4,6 +4,7 @@
 //! took (retries included) when it ends. So a vMAC on a slow link pays for its slowness itself.
 
 use airlane_lane::{MAX_VMS, Micros, VmId};
+use airlane_waist::PerVm;
 
 /// Airtime that one round gives to a vMAC of weight 1.
 const QUANTUM: i64 = 1_000;
@@ -14,16 +15,16 @@ pub const MAX_WEIGHT: u16 = 1_000;
 
 /// One round-robin ring.
 pub(crate) struct Dwrr {
-    credit: [i64; MAX_VMS],
-    weight: [u16; MAX_VMS],
+    credit: PerVm<i64>,
+    weight: PerVm<u16>,
     turn: usize,
 }
 
 impl Default for Dwrr {
     fn default() -> Self {
         Self {
-            credit: [0; MAX_VMS],
-            weight: [1; MAX_VMS],
+            credit: PerVm::default(),
+            weight: PerVm::from_fn(|_| 1),
             turn: 0,
         }
     }
@@ -39,17 +40,18 @@ impl Dwrr {
             return VmId::new(wants.trailing_zeros() as usize).ok();
         }
         loop {
-            let (at, wanted) = (self.turn, wants & (1u16 << self.turn) != 0);
-            let credit = self.credit.get_mut(at)?;
+            let vm = VmId::new(self.turn).ok()?;
+            let wanted = wants & (1u16 << self.turn) != 0;
+            let credit = &mut self.credit[vm];
             if wanted && *credit > 0 {
-                return VmId::new(at).ok();
+                return Some(vm);
             }
             if wanted {
-                *credit += QUANTUM * i64::from(self.weight.get(at).copied().unwrap_or(1));
+                *credit += QUANTUM * i64::from(self.weight[vm]);
             } else {
                 *credit = (*credit).min(0);
             }
-            self.turn = (at + 1) % MAX_VMS;
+            self.turn = (self.turn + 1) % MAX_VMS;
         }
     }
 
@@ -65,23 +67,24 @@ impl Dwrr {
 
     /// Sets a vMAC's share, relative to the others': 1 to [`MAX_WEIGHT`].
     pub(crate) fn set_weight(&mut self, vm: VmId, weight: u16) {
-        if let Some(slot) = self.weight.get_mut(vm.index()) {
-            *slot = weight;
-        }
+        self.weight[vm] = weight;
     }
 
     /// A new vMAC starts without debt.
     pub(crate) fn forget(&mut self, vm: VmId) {
-        if let Some(credit) = self.credit.get_mut(vm.index()) {
-            *credit = 0;
-        }
+        self.credit[vm] = 0;
+    }
+
+    /// What a vMAC may still send, in microseconds; negative: what it owes.
+    #[cfg(test)]
+    pub(crate) fn credit(&self, vm: VmId) -> i64 {
+        self.credit[vm]
     }
 
     fn add(&mut self, vm: VmId, amount: i64) {
-        if let Some(credit) = self.credit.get_mut(vm.index()) {
-            let ceiling = QUANTUM * i64::from(MAX_WEIGHT);
-            *credit = credit.saturating_add(amount).clamp(DEBT, ceiling);
-        }
+        let ceiling = QUANTUM * i64::from(MAX_WEIGHT);
+        let credit = &mut self.credit[vm];
+        *credit = credit.saturating_add(amount).clamp(DEBT, ceiling);
     }
 }
 

@@ -1,19 +1,20 @@
-//! What the air is sending for us, by token. Few at a time: a list is fastest.
+//! What the air is sending for the card, by token. Few at a time: a list is fastest.
 
 use airlane_lane::VmId;
 
 /// What a token stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cargo {
+pub(crate) enum Kind {
     /// A frame of a VM, by its serial number.
     Frame { vm: VmId, serial: u64 },
-    /// A null frame of the card itself, under this VM's address: its station sleeps, or is awake. No VM hears of it.
+    /// A null frame of the card itself, under this VM's address: its station sleeps, or is awake. The VM does not hear
+    /// of it.
     Announcement { vm: VmId, sleeps: bool },
     /// A probe request of a scan.
     Probe { vm: VmId },
 }
 
-impl Cargo {
+impl Kind {
     fn vm(self) -> VmId {
         match self {
             Self::Frame { vm, .. } | Self::Announcement { vm, .. } | Self::Probe { vm } => vm,
@@ -21,17 +22,17 @@ impl Cargo {
     }
 }
 
-/// The list.
-#[derive(Default)]
-pub(crate) struct Flights(Vec<(u64, Cargo)>);
+/// Every transmission whose end the air has not told.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight(Vec<(u64, Kind)>);
 
-impl Flights {
-    pub(crate) fn add(&mut self, token: u64, cargo: Cargo) {
-        self.0.push((token, cargo));
+impl InFlight {
+    pub(crate) fn add(&mut self, token: u64, kind: Kind) {
+        self.0.push((token, kind));
     }
 
-    /// Takes one out.
-    pub(crate) fn land(&mut self, token: u64) -> Option<Cargo> {
+    /// Takes one out; `None` when its vMAC is gone.
+    pub(crate) fn complete(&mut self, token: u64) -> Option<Kind> {
         let at = self.0.iter().position(|&(known, _)| known == token)?;
         Some(self.0.swap_remove(at).1)
     }
@@ -40,7 +41,7 @@ impl Flights {
     pub(crate) fn forget(&mut self, vm: VmId) -> Vec<u64> {
         let (gone, keep): (Vec<_>, Vec<_>) = std::mem::take(&mut self.0)
             .into_iter()
-            .partition(|&(_, cargo)| cargo.vm() == vm);
+            .partition(|&(_, kind)| kind.vm() == vm);
         self.0 = keep;
         gone.into_iter().map(|(token, _)| token).collect()
     }

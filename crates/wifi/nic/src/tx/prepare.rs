@@ -1,44 +1,20 @@
 //! From a frame in the guest's memory to one that is ready for the air: one copy, then every check
 //! on that copy, then sequence number and encryption.
 
-use airlane_air::Aggregation;
+use airlane_air::{Protection, Transmission};
 use airlane_dma::Frame;
 use airlane_dot11::frame::{CCMP_HEADER, CCMP_MIC, FrameControl, Header, set_sequence_number};
-use airlane_dot11::{AccessCategory, Band, Buffer, BufferPool, CAPACITY, MacAddr, Rate, RateTable};
+use airlane_dot11::{Band, Buffer, BufferPool, CAPACITY, Channel, MacAddr, Rate, RateTable};
+use airlane_lane::VmId;
 use airlane_lane::stamp::{Point, Stamps};
-use airlane_lane::{Micros, VmId};
-use airlane_waist::{Mode, Transmit, TxCipher, TxRate, TxReport, TxStatus, VifConfig};
+use airlane_waist::{Mode, Transmit, TxCipher, TxRate, TxReport, VifConfig};
 
 use crate::counters::DropReason;
 use crate::rx::keys::KeyTable;
 use crate::tx::airtime::estimate;
-use crate::vmac::{Station, Vmac};
-
-/// How a frame is protected from stations that cannot hear or understand it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shield {
-    None,
-    Rts,
-    CtsToSelf,
-}
-
-/// A frame that is ready for the air.
-#[derive(Clone)]
-pub(crate) struct Prepared {
-    pub(crate) frame: Buffer,
-    pub(crate) rates: RateTable,
-    pub(crate) category: AccessCategory,
-    pub(crate) sequence_control: u16,
-    pub(crate) acknowledge: bool,
-    /// How it may share a PPDU.
-    pub(crate) aggregation: Option<Aggregation>,
-    pub(crate) shield: Shield,
-    pub(crate) retry_limit: u8,
-    /// What it is expected to cost: one attempt.
-    pub(crate) cost: Micros,
-    /// It tells the access point that the driver's station sleeps, or that it is awake.
-    pub(crate) dozes: Option<bool>,
-}
+use crate::tx::frame::{Prepared, status, unsent};
+use crate::vmac::Vmac;
+use crate::vmac::station::Station;
 
 /// A frame that is not sent: why, and what its driver is told.
 #[derive(Debug)]
@@ -48,9 +24,10 @@ pub(crate) struct Rejected {
 }
 
 /// Makes `transmit` ready, or says why not. A rejected frame leaves no trace but a buffer that is free again.
+/// `here`: the channel that the radio is tuned to.
 pub(crate) fn prepare(
-    vm: VmId,
-    vmac: &mut Vmac,
+    (vm, vmac): (VmId, &mut Vmac),
+    here: Option<Channel>,
     keys: &mut KeyTable,
     pool: &mut BufferPool,
     transmit: &Transmit,
@@ -63,15 +40,20 @@ pub(crate) fn prepare(
         Err(DropReason::Malformed)
     } else {
         pool.fill(length, |bytes| {
-            sealed = Some(seal(vm, vmac, keys, transmit, bytes, stamps)?);
+            let (header, rates) = seal((vm, &mut *vmac), keys, transmit, bytes, stamps)?;
+            // A vMAC that may send is configured, and then waits for its channel.
+            let channel = here.ok_or(DropReason::NotConfigured)?;
+            sealed = Some((header, rates, channel));
             Ok(())
         })
     };
     match (result, sealed) {
-        (Ok(frame), Some((header, rates))) => Ok(ready(vmac, transmit, frame, &header, rates)),
+        (Ok(frame), Some((header, rates, channel))) => {
+            Ok(ready(vmac, transmit, frame, &header, rates, channel))
+        }
         (result, _) => {
             let drop = result.err().unwrap_or(DropReason::Malformed);
-            let report = report(status(drop), rate, 0);
+            let report = unsent(status(drop), rate, 0);
             Err(Rejected { drop, report })
         }
     }
@@ -85,8 +67,7 @@ const MAX_RETRIES: u8 = 60;
 /// frame on its way out. All checks look at this copy, because the guest may change its own memory
 /// at any moment: a check of what stands there would say nothing about what is sent.
 fn seal(
-    vm: VmId,
-    vmac: &mut Vmac,
+    (vm, vmac): (VmId, &mut Vmac),
     keys: &mut KeyTable,
     transmit: &Transmit,
     bytes: &mut [u8],
@@ -95,7 +76,7 @@ fn seal(
     copy(&transmit.frame, bytes)?;
     let header = Header::parse(bytes).map_err(|_| DropReason::Malformed)?;
     check_identity(vmac, &header)?;
-    let rates = ladder(vmac, transmit, &header)?;
+    let rates = rates(vmac, transmit, &header)?;
     check_shape(transmit.cipher, &header, bytes)?;
     if transmit.assign_sequence && header.sequence_control.is_some() {
         set_sequence_number(bytes, vmac.next_sequence());
@@ -113,46 +94,34 @@ fn ready(
     frame: Buffer,
     header: &Header,
     rates: RateTable,
+    channel: Channel,
 ) -> Prepared {
-    let rate = rates.first().copied().unwrap_or_else(|| lowest(vmac));
+    let rate = rates.first().copied();
+    let rate = rate.unwrap_or_else(|| vmac.lowest_rate());
     let to_own_bss = Some(header.receiver) == vmac.bssid();
-    let station = vmac.station(transmit.station);
+    let station = vmac.stations.get(transmit.station);
     let aggregation = station.filter(|_| transmit.aggregate);
     let aggregation = aggregation.and_then(Station::aggregation);
     Prepared {
-        category: transmit.category,
         sequence_control: header.sequence_control.unwrap_or(0),
-        acknowledge: transmit.acknowledge && !header.receiver.is_group(),
-        shield: shield(vmac.config.as_ref(), transmit.protect, rate),
-        retry_limit: transmit.retry_limit.min(MAX_RETRIES),
         cost: estimate(frame.len(), rate, aggregation.is_some()),
-        aggregation,
-        frame,
-        rates,
-        dozes: to_own_bss.then_some(header.control.contains(FrameControl::POWER_MANAGEMENT)),
-    }
-}
-
-/// What a driver is told about a frame that was not sent.
-pub(crate) fn report(status: TxStatus, rate: Rate, sequence_control: u16) -> TxReport {
-    TxReport {
-        status,
-        retries: 0,
-        rts_failures: 0,
-        rate,
-        sequence_control,
-        airtime: Micros(0),
-    }
-}
-
-pub(crate) fn status(drop: DropReason) -> TxStatus {
-    match drop {
-        DropReason::NotConfigured | DropReason::Identity | DropReason::ForeignBss => {
-            TxStatus::Refused
-        }
-        DropReason::QueueFull | DropReason::Flushed | DropReason::Reset => TxStatus::Flushed,
-        DropReason::Malformed => TxStatus::Malformed,
-        DropReason::UnknownStation => TxStatus::UnknownStation,
+        power_management: to_own_bss
+            .then_some(header.control.contains(FrameControl::POWER_MANAGEMENT)),
+        transmission: Transmission {
+            token: 0,
+            channel,
+            category: transmit.category,
+            edca: vmac.edca[transmit.category],
+            retry_limit: transmit.retry_limit.min(MAX_RETRIES),
+            acknowledge: transmit.acknowledge && !header.receiver.is_group(),
+            protect: protection(vmac.config.as_ref(), transmit.protect, rate),
+            short_slot: false,
+            short_preamble: false,
+            power: None,
+            aggregation,
+            frame,
+            rates,
+        },
     }
 }
 
@@ -214,41 +183,32 @@ fn own_bss(vmac: &Vmac, header: &Header) -> Option<MacAddr> {
 
 /// The rates to try. Frames of the driver's own choice of rate need no station: management frames
 /// go out before there is one.
-fn ladder(vmac: &Vmac, transmit: &Transmit, header: &Header) -> Result<RateTable, DropReason> {
-    let station = vmac.station(transmit.station);
+fn rates(vmac: &Vmac, transmit: &Transmit, header: &Header) -> Result<RateTable, DropReason> {
+    let station = vmac.stations.get(transmit.station);
     if let TxRate::Fixed(rate) = transmit.rate {
         if header.is_data() && station.is_none() {
             return Err(DropReason::UnknownStation);
         }
         return Ok(single(rate));
     }
-    let ladder = &station.ok_or(DropReason::UnknownStation)?.ladder;
-    if ladder.is_empty() {
-        return Ok(single(lowest(vmac)));
+    let rates = &station.ok_or(DropReason::UnknownStation)?.rates;
+    if rates.is_empty() {
+        return Ok(single(vmac.lowest_rate()));
     }
-    Ok(ladder.clone())
+    Ok(rates.clone())
 }
 
 fn single(rate: Rate) -> RateTable {
     RateTable::from_iter([rate])
 }
 
-/// The slowest rate of the band: what every station understands.
-pub(crate) fn lowest(vmac: &Vmac) -> Rate {
-    match vmac.channel().map(|channel| channel.band()) {
-        Some(Band::Ghz5) => Rate::OFDM_6,
-        _ => Rate::DSSS_1,
-    }
-}
-
 /// The rate that a report on an unsent frame names.
 pub(crate) fn nominal_rate(vmac: &Vmac, transmit: &Transmit) -> Rate {
-    let first = vmac
-        .station(transmit.station)
-        .and_then(|station| station.ladder.first().copied());
+    let station = vmac.stations.get(transmit.station);
+    let first = station.and_then(|station| station.rates.first().copied());
     match transmit.rate {
         TxRate::Fixed(rate) => rate,
-        TxRate::Table => first.unwrap_or_else(|| lowest(vmac)),
+        TxRate::Table => first.unwrap_or_else(|| vmac.lowest_rate()),
     }
 }
 
@@ -263,19 +223,18 @@ fn encrypt(
         return Ok(());
     };
     keys.transmit(vm, header.receiver, &key)
-        .ok_or(DropReason::Malformed)?
         .encrypt(header, bytes)
         .map_err(|_| DropReason::Malformed)
 }
 
 /// CTS-to-self is for OFDM frames among 802.11b stations (IEEE 802.11-2020 10.27), so in 2.4 GHz only.
-fn shield(config: Option<&VifConfig>, rts: bool, rate: Rate) -> Shield {
+fn protection(config: Option<&VifConfig>, rts: bool, rate: Rate) -> Protection {
     let erp = config.is_some_and(|config| {
         config.protect && config.channel.band() == Band::Ghz2 && !matches!(rate, Rate::Dsss { .. })
     });
     match (rts, erp) {
-        (true, _) => Shield::Rts,
-        (false, true) => Shield::CtsToSelf,
-        (false, false) => Shield::None,
+        (true, _) => Protection::RtsCts,
+        (false, true) => Protection::CtsToSelf,
+        (false, false) => Protection::None,
     }
 }

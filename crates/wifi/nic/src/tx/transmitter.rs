@@ -1,493 +1,471 @@
-//! The way of a frame from a VM to the air, and of its report back.
-//!
-//! Reports come back in the order of the frames of one queue, as a driver's ring expects: a frame
-//! that is refused while an older one of its queue is on the air waits for it.
-
-use std::collections::VecDeque;
+//! Picks the vMAC whose turn it is, hands its frame to the air, and reports on it when the air is done with it.
 
 use airlane_air::{Outcome, Protection, Transmission};
-use airlane_dot11::{AccessCategory, frame::set_retry};
+use airlane_dot11::{
+    AccessCategory, Buffer, BufferPool, Channel, EdcaParameters, PerAc, Rate, RateTable,
+    frame::set_retry,
+};
 use airlane_lane::stamp::{FrameId, Point};
 use airlane_lane::{Instant, Micros, VmId};
-use airlane_waist::{Event, Tag, Transmit, TxReport, TxStatus};
+use airlane_waist::{Event, Reply, Tag, Transmit, TxReport, TxStatus};
 
-use crate::channel::context::same;
-use crate::counters::DropReason;
-use crate::nic::Nic;
+use crate::card::Card;
+use crate::config::NicConfig;
+use crate::counters::{DropReason, VmCounters};
 use crate::phy::Phy;
-use crate::tx::in_flight::Cargo;
-use crate::tx::prepare::{Prepared, Shield, nominal_rate, prepare, report, status};
-use crate::vmac::{Flush, Outstanding, Pending, Stage, Vmac, Work, in_mask};
-
-/// How a transmission ended.
-pub(crate) struct Ended {
-    pub(crate) outcome: Outcome,
-    pub(crate) attempts: u8,
-    pub(crate) rts_failures: u8,
-    pub(crate) rate: airlane_dot11::Rate,
-    pub(crate) airtime: Micros,
-    /// Frames that shared its last exchange.
-    pub(crate) sharers: u64,
-}
+use crate::radio::Radio;
+use crate::tx::airtime::{Airtime, LastAggregate, contention};
+use crate::tx::frame::{Ended, Prepared, status, unsent};
+use crate::tx::in_flight::{InFlight, Kind};
+use crate::tx::prepare::{nominal_rate, prepare};
+use crate::tx::queue::{Flush, Identity, Waiting, Work};
+use crate::vmac::Vmac;
 
 /// Frames of one vMAC and category that the air has at most: one A-MPDU's window.
 const BURST: usize = 64;
 
-impl Nic {
+/// Default parameters of AC_VO (IEEE 802.11-2020 table 9-155, OFDM).
+const VOICE: EdcaParameters = EdcaParameters {
+    cw_min: 3,
+    cw_max: 7,
+    aifsn: 2,
+    txop: Micros(0),
+};
+
+/// A frame of the card's own, in the highest category.
+pub(crate) struct OwnFrame {
+    pub(crate) kind: Kind,
+    pub(crate) frame: Buffer,
+    pub(crate) channel: Channel,
+    pub(crate) rate: Rate,
+    /// Attempts beyond the first; `None`: no acknowledgement is asked for.
+    pub(crate) retries: Option<u8>,
+}
+
+/// Everything between the queues of the vMACs and the air.
+pub(crate) struct Transmitter {
+    pub(crate) config: NicConfig,
+    pool: BufferPool,
+    pub(crate) airtime: Airtime,
+    in_flight: InFlight,
+    last_aggregate: LastAggregate,
+    /// Bit n: VM n may have frames of this category. A bit that is not set is a promise.
+    waiting: PerAc<u16>,
+    /// The last number given to a frame, a token or a flush; none is used twice.
+    serial: u64,
+}
+
+impl Transmitter {
+    pub(crate) fn new(config: NicConfig) -> Self {
+        Self {
+            config,
+            pool: BufferPool::new(config.tx_buffers),
+            airtime: Airtime::default(),
+            in_flight: InFlight::default(),
+            last_aggregate: LastAggregate::default(),
+            waiting: PerAc::default(),
+            serial: 0,
+        }
+    }
+
+    /// Transmissions whose end is not known yet.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// Buffers made because the pool was in use.
+    pub(crate) fn pool_misses(&self) -> u64 {
+        self.pool.misses()
+    }
+
+    fn next_serial(&mut self) -> u64 {
+        self.serial += 1;
+        self.serial
+    }
+
     /// Takes a frame in. It is looked at when its turn has come.
-    pub(crate) fn accept(&mut self, vm: VmId, tag: Tag, transmit: Transmit) {
+    pub(crate) fn accept(&mut self, card: &mut Card, vm: VmId, tag: Tag, transmit: Transmit) {
         let serial = self.next_serial();
-        let limit = self.config.queue_limit;
-        self.count(vm, |counters| counters.offered += 1);
-        let Some(vmac) = self.vmac_mut(vm) else {
-            let rate = airlane_dot11::Rate::OFDM_6;
-            return self.refuse(vm, tag, DropReason::NotConfigured, rate);
+        card.out.vms[vm].offered += 1;
+        let Some(vmac) = card.vmacs.get_mut(vm) else {
+            return refuse(card, vm, tag, DropReason::NotConfigured, Rate::OFDM_6);
         };
-        let full = vmac.pending() >= limit;
-        let rate = nominal_rate(vmac, &transmit);
-        let Some(queue) = vmac.queue_mut(transmit.category).filter(|_| !full) else {
-            return self.refuse(vm, tag, DropReason::QueueFull, rate);
-        };
-        let category = transmit.category;
-        queue.push_back(Pending {
-            serial,
-            tag,
-            work: Work::Fresh(transmit),
-        });
-        let has_bss = vmac.bssid().is_some();
-        self.note_waiting(vm, category);
-        if !has_bss {
-            self.stir();
+        if vmac.tx.len() >= self.config.queue_limit {
+            let rate = nominal_rate(vmac, &transmit);
+            return refuse(card, vm, tag, DropReason::QueueFull, rate);
         }
-        self.count(vm, |counters| counters.queued += 1);
+        self.waiting[transmit.category] |= bit(vm);
+        vmac.tx.push(serial, tag, transmit);
+        card.out.vms[vm].queued += 1;
     }
 
-    fn refuse(&mut self, vm: VmId, tag: Tag, drop: DropReason, rate: airlane_dot11::Rate) {
-        self.count(vm, |counters| counters.drop_frame(drop));
-        self.emit(vm, Event::Transmitted(tag, report(status(drop), rate, 0)));
-    }
-
-    /// Fills the air's queues, highest category first, in turn by airtime.
-    pub(crate) fn feed<M: Phy>(&mut self, now: Instant, air: &mut M) {
-        if !self.schedule.is_open() {
-            return;
-        }
+    /// Fills the air's queues, highest category first, in turn by airtime. `here`: the channel that the radio is tuned
+    /// to.
+    pub(crate) fn feed<P: Phy>(
+        &mut self,
+        now: Instant,
+        here: Option<Channel>,
+        card: &mut Card,
+        radio: &mut Radio<'_, P>,
+    ) {
         for category in AccessCategory::ALL.into_iter().rev() {
-            let mut wants = self.wanting(category);
-            while wants != 0 && self.air_has_room(category, air) {
-                self.stamps.mark(Point::Pick);
-                let picked = self.dwrr_mut(category).and_then(|dwrr| dwrr.pick(wants));
-                let Some(vm) = picked else {
+            let mut wants = self.wanting(card, here, category);
+            while wants != 0 && self.air_has_room(category, radio) {
+                card.stamps.mark(Point::Pick);
+                let picked = self.airtime.pick(category, wants);
+                let Some((vm, vmac)) = picked.and_then(|vm| Some((vm, card.vmacs.get(vm)?))) else {
+                    card.out.broken("a vMAC that wants to send exists");
                     break;
                 };
                 // Were it passed over for what it has in the air already, others would get its share.
-                if !self.fits(vm, category, air) {
+                if !self.fits(vmac, category, radio) {
                     break;
                 }
-                self.launch(now, vm, category, air);
-                // A launch empties no other vMAC's queue.
-                if !self.wants(vm, category) {
-                    wants &= !(1u16 << vm.index());
+                self.dispatch(now, here, vm, category, card, radio);
+                // A dispatch empties no other vMAC's queue.
+                if !card
+                    .vmacs
+                    .get(vm)
+                    .is_some_and(|v| wants_air(v, here, category))
+                {
+                    wants &= !bit(vm);
                 }
             }
         }
     }
 
     /// True when the air may get a frame of this category, if it is a fitting one.
-    fn air_has_room<M: Phy>(&self, category: AccessCategory, air: &M) -> bool {
-        self.air_has_place(category, air) || self.in_air(category).cost < self.config.air_ahead
+    fn air_has_room<P: Phy>(&self, category: AccessCategory, radio: &Radio<'_, P>) -> bool {
+        self.air_has_place(category, radio)
+            || self.airtime.held(category).cost < self.config.air_ahead
     }
 
-    fn air_has_place<M: Phy>(&self, category: AccessCategory, air: &M) -> bool {
-        air.queued(self.radio, category) < self.config.air_depth
+    fn air_has_place<P: Phy>(&self, category: AccessCategory, radio: &Radio<'_, P>) -> bool {
+        radio.queued(category) < self.config.air_depth
     }
 
     /// True when the vMAC's next frame may go to the air: there is place, or it shares PPDUs, or it shares the
     /// medium with frames that do and would wait behind too many of them.
-    fn fits<M: Phy>(&self, vm: VmId, category: AccessCategory, air: &M) -> bool {
-        let Some(vmac) = self.vmac(vm) else {
-            return false;
-        };
-        let next = vmac.queue(category).and_then(VecDeque::front);
-        let aggregates = next.is_some_and(|pending| pending.work.aggregates());
-        let held = vmac.in_air.get(category as usize).copied().unwrap_or(0);
-        let deep = aggregates || self.in_air(category).aggregates > 0;
-        self.air_has_place(category, air) || (deep && held < BURST)
-    }
-
-    /// A frame has come into a vMAC's queue.
-    fn note_waiting(&mut self, vm: VmId, category: AccessCategory) {
-        if let Some(mask) = self.waiting.get_mut(category as usize) {
-            *mask |= 1u16 << vm.index();
-        }
+    fn fits<P: Phy>(&self, vmac: &Vmac, category: AccessCategory, radio: &Radio<'_, P>) -> bool {
+        let deep = vmac.tx.next_aggregates(category) || self.airtime.held(category).aggregates > 0;
+        self.air_has_place(category, radio) || (deep && vmac.tx.in_air(category) < BURST)
     }
 
     /// Bit n: VM n has a frame of this category for the present channel. Looks only at those that may have.
-    fn wanting(&mut self, category: AccessCategory) -> u16 {
-        let waiting = self.waiting.get(category as usize).copied().unwrap_or(0);
-        let (mut mask, mut left, mut gone) = (0, waiting, 0);
+    fn wanting(&mut self, card: &Card, here: Option<Channel>, category: AccessCategory) -> u16 {
+        let waiting = &mut self.waiting[category];
+        let (mut mask, mut left) = (0, *waiting);
         while let Ok(vm) = VmId::new(left.trailing_zeros() as usize) {
-            let bit = 1u16 << vm.index();
-            left &= !bit;
-            if self.wants(vm, category) {
-                mask |= bit;
-            } else if !self.has_waiting(vm, category) {
-                gone |= bit;
+            left &= !bit(vm);
+            let vmac = card.vmacs.get(vm);
+            if vmac.is_some_and(|vmac| wants_air(vmac, here, category)) {
+                mask |= bit(vm);
+            } else if !vmac.is_some_and(|vmac| vmac.tx.has(category)) {
+                *waiting &= !bit(vm);
             }
-        }
-        if let Some(waiting) = self.waiting.get_mut(category as usize) {
-            *waiting &= !gone;
         }
         mask
     }
 
-    fn has_waiting(&self, vm: VmId, category: AccessCategory) -> bool {
-        let queue = self.vmac(vm).and_then(|vmac| vmac.queue(category));
-        queue.is_some_and(|queue| !queue.is_empty())
-    }
-
-    fn wants(&self, vm: VmId, category: AccessCategory) -> bool {
-        let Some(vmac) = self.vmac(vm) else {
-            return false;
-        };
-        let here = self.schedule.here();
-        self.has_waiting(vm, category) && vmac.channel().is_none_or(|channel| same(here, channel))
-    }
-
-    fn launch<M: Phy>(&mut self, now: Instant, vm: VmId, category: AccessCategory, air: &mut M) {
-        let Self {
+    /// Takes the vMAC's next frame out of its queue, makes it ready, and gives it to the air or drops it.
+    fn dispatch<P: Phy>(
+        &mut self,
+        now: Instant,
+        here: Option<Channel>,
+        vm: VmId,
+        category: AccessCategory,
+        card: &mut Card,
+        radio: &mut Radio<'_, P>,
+    ) {
+        let Card {
             vmacs,
             keys,
-            tx_pool,
+            out,
             stamps,
-            ..
-        } = self;
-        let Some(vmac) = vmacs.get_mut(vm.index()).and_then(Option::as_deref_mut) else {
-            return;
+        } = card;
+        let next = vmacs.get_mut(vm);
+        let next = next.and_then(|vmac| Some((vmac.tx.pop(category)?, vmac)));
+        let Some((Waiting { id, work }, vmac)) = next else {
+            return out.broken("a vMAC that was picked has a frame");
         };
-        let Some(pending) = vmac.queue_mut(category).and_then(|q| q.pop_front()) else {
-            return;
-        };
-        let frame = FrameId::sent(pending.tag.0);
+        let frame = FrameId::sent(id.tag.0);
         stamps.of(Point::Dispatched, vm, frame);
-        let queue = pending.work.queue();
-        let prepared = match pending.work {
-            Work::Again(prepared, _) => Ok(prepared),
-            Work::Fresh(transmit) => {
-                let prepared = prepare(vm, vmac, keys, tx_pool, &transmit, stamps);
-                vmac.outstanding.push_back(Outstanding {
-                    serial: pending.serial,
-                    tag: pending.tag,
-                    queue,
-                    stage: Stage::Back,
-                });
+        let prepared = match work {
+            Work::Resend(prepared) => Ok(prepared),
+            Work::Prepare(transmit) => {
+                let pool = &mut self.pool;
+                let owner = (vm, &mut *vmac);
+                let prepared = prepare(owner, here, keys, pool, &transmit, stamps);
+                vmac.tx.begin(id);
                 prepared
             }
         };
         match prepared {
             Ok(prepared) => {
-                self.fly(now, vm, pending.serial, prepared, air);
-                self.stamps.of(Point::OnAir, vm, frame);
+                self.submit(now, here, (vm, vmac), id, prepared, radio);
+                stamps.of(Point::OnAir, vm, frame);
             }
             Err(rejected) => {
-                self.count(vm, |counters| {
-                    counters.drop_frame(rejected.drop);
-                    counters.queued = counters.queued.saturating_sub(1);
-                });
-                self.set_stage(vm, pending.serial, Stage::Ended(rejected.report));
-                self.give_reports(vm);
+                let counters = &mut out.vms[vm];
+                counters.drop_frame(rejected.drop);
+                counters.queued = counters.queued.saturating_sub(1);
+                finish(card, vm, id.serial, rejected.report);
             }
         }
     }
 
-    fn fly<M: Phy>(
+    fn submit<P: Phy>(
         &mut self,
         now: Instant,
-        vm: VmId,
-        serial: u64,
-        prepared: Prepared,
-        air: &mut M,
+        here: Option<Channel>,
+        (vm, vmac): (VmId, &mut Vmac),
+        id: Identity,
+        mut prepared: Prepared,
+        radio: &mut Radio<'_, P>,
     ) {
-        let Some(channel) = self.schedule.here() else {
-            return;
-        };
         let token = self.next_serial();
-        let Some(vmac) = self.vmac(vm) else {
-            return;
-        };
+        let transmission = &mut prepared.transmission;
+        transmission.token = token;
+        transmission.channel = here.unwrap_or(transmission.channel);
+        set_access(transmission, vmac);
+        let transmission = transmission.clone();
+        self.airtime.charge(vm, &prepared);
+        vmac.sent_at = now;
+        let begun = vmac.tx.submit(id.serial, token, prepared);
+        debug_assert!(begun, "a frame on the air is to be reported");
+        let serial = id.serial;
+        self.in_flight.add(token, Kind::Frame { vm, serial });
+        radio.transmit(now, transmission);
+    }
+
+    /// Sends a frame of the card's own.
+    pub(crate) fn send_own<P: Phy>(
+        &mut self,
+        now: Instant,
+        own: OwnFrame,
+        radio: &mut Radio<'_, P>,
+    ) {
+        let token = self.next_serial();
+        self.in_flight.add(token, own.kind);
         let transmission = Transmission {
             token,
-            frame: prepared.frame.clone(),
-            channel,
-            category: prepared.category,
-            edca: vmac.edca(prepared.category),
-            rates: prepared.rates.clone(),
-            retry_limit: prepared.retry_limit,
-            acknowledge: prepared.acknowledge,
-            protect: protection(prepared.shield),
-            short_slot: vmac.config.as_ref().is_some_and(|config| config.short_slot),
-            short_preamble: vmac
-                .config
-                .as_ref()
-                .is_some_and(|config| config.short_preamble),
-            power: vmac.tx_power,
-            aggregation: prepared.aggregation,
+            frame: own.frame,
+            channel: own.channel,
+            category: AccessCategory::Voice,
+            edca: VOICE,
+            rates: RateTable::from_iter([own.rate]),
+            retry_limit: own.retries.unwrap_or(0),
+            acknowledge: own.retries.is_some(),
+            protect: Protection::None,
+            short_slot: false,
+            short_preamble: false,
+            power: None,
+            aggregation: None,
         };
-        self.charge(vm, &prepared);
-        if let Some(vmac) = self.vmac_mut(vm) {
-            vmac.sent_at = now;
-            vmac.note_in_air(prepared.category, true);
-        }
-        self.set_stage(vm, serial, Stage::InAir(token, prepared));
-        self.flights.add(token, Cargo::Frame { vm, serial });
-        air.transmit(now, self.radio, transmission);
+        radio.transmit(now, transmission);
     }
 
-    /// Frames go to the air at the end of the list.
-    fn set_stage(&mut self, vm: VmId, serial: u64, stage: Stage) {
-        let Some(vmac) = self.vmac_mut(vm) else {
-            return;
-        };
-        let mut latest_first = vmac.outstanding.iter_mut().rev();
-        if let Some(entry) = latest_first.find(|entry| entry.serial == serial) {
-            entry.stage = stage;
-        }
+    /// The frames that end now shared an A-MPDU.
+    pub(crate) fn aggregated(&mut self, at: Instant, frames: u8) {
+        self.last_aggregate = LastAggregate { at, frames };
     }
 
-    /// A frame of a VM has ended on the air.
-    pub(crate) fn landed(&mut self, vm: VmId, serial: u64, ended: &Ended) {
-        let Some(vmac) = self.vmac_mut(vm) else {
-            return;
+    /// What the transmission with this token was; `None` when its vMAC is gone.
+    pub(crate) fn complete(&mut self, token: u64) -> Option<Kind> {
+        self.in_flight.complete(token)
+    }
+
+    /// A frame of a VM has ended on the air: it is reported, or waits again.
+    pub(crate) fn ended(&mut self, card: &mut Card, vm: VmId, serial: u64, ended: &Ended) {
+        let vmac = card.vmacs.get_mut(vm);
+        let taken = vmac.and_then(|vmac| Some((vmac.tx.take_back(serial)?, vmac)));
+        let Some(((id, prepared, flushed), vmac)) = taken else {
+            return card
+                .out
+                .broken("a frame in flight stands in its vMAC's list");
         };
-        let mut outstanding = vmac.outstanding.iter_mut();
-        let Some(entry) = outstanding.find(|entry| entry.serial == serial) else {
-            return;
-        };
-        let Stage::InAir(_, prepared) = std::mem::replace(&mut entry.stage, Stage::Back) else {
-            return;
-        };
-        let (tag, queue) = (entry.tag, entry.queue);
-        vmac.note_in_air(prepared.category, false);
-        let flushed = vmac
-            .flushes
-            .iter()
-            .any(|flush| serial < flush.before && in_mask(flush.mask, queue));
-        self.stamps.of(Point::Landed, vm, FrameId::sent(tag.0));
-        self.settle_account(vm, &prepared, ended);
+        let frame = FrameId::sent(id.tag.0);
+        card.stamps.of(Point::Landed, vm, frame);
+        let counters = &mut card.out.vms[vm];
+        self.settle((vm, &mut *vmac), counters, &prepared, ended);
         if ended.outcome == Outcome::Cancelled && !flushed {
-            self.requeue(vm, serial, tag, queue, prepared, ended.attempts);
-        } else {
-            self.finish(vm, serial, &prepared, ended);
+            self.put_back((vm, vmac), id, prepared, ended.attempts);
+            return;
         }
+        let report = ended.report(prepared.sequence_control);
+        count_end(&mut card.out.vms[vm], report.status, &prepared);
+        note_end(vmac, report.status, &prepared);
+        finish(card, vm, serial, report);
     }
 
-    /// Back to its place in its queue, with its sequence number and its packet number.
-    fn requeue(
+    /// The vMAC pays what the frame took, with its part in the contention.
+    fn settle(
         &mut self,
-        vm: VmId,
-        serial: u64,
-        tag: Tag,
-        ring: u8,
+        (vm, vmac): (VmId, &mut Vmac),
+        counters: &mut VmCounters,
+        prepared: &Prepared,
+        ended: &Ended,
+    ) {
+        let waited = contention(vmac.edca[prepared.category()], ended.attempts);
+        let sharers = self.last_aggregate.sharers(ended.at);
+        let waited = Micros(waited.0 / sharers.max(1));
+        self.airtime.settle(vm, prepared, ended.airtime + waited);
+        let retries = ended.attempts.saturating_sub(1);
+        counters.airtime += ended.airtime;
+        counters.contention += waited;
+        counters.retries += u64::from(retries);
+        let statistics = &mut vmac.statistics;
+        statistics.airtime += ended.airtime;
+        statistics.retries = statistics.retries.wrapping_add(u32::from(retries));
+    }
+
+    fn put_back(
+        &mut self,
+        (vm, vmac): (VmId, &mut Vmac),
+        id: Identity,
         mut prepared: Prepared,
         attempts: u8,
     ) {
         if attempts > 0 {
-            set_retry(prepared.frame.bytes_mut());
+            set_retry(prepared.transmission.frame.bytes_mut());
         }
-        let category = prepared.category;
-        let Some(queue) = self.vmac_mut(vm).and_then(|v| v.queue_mut(category)) else {
-            return;
-        };
-        let at = queue.partition_point(|pending| pending.serial < serial);
-        let work = Work::Again(prepared, ring);
-        queue.insert(at, Pending { serial, tag, work });
-        self.note_waiting(vm, category);
+        self.waiting[prepared.category()] |= bit(vm);
+        vmac.tx.put_back(id, prepared);
     }
 
-    fn finish(&mut self, vm: VmId, serial: u64, prepared: &Prepared, ended: &Ended) {
-        let status = match ended.outcome {
-            Outcome::Acknowledged | Outcome::Unacknowledged => TxStatus::Success,
-            Outcome::NoAck => TxStatus::NoAck,
-            Outcome::Cancelled => TxStatus::Flushed,
-        };
-        self.count(vm, |counters| {
-            counters.queued = counters.queued.saturating_sub(1);
-            match status {
-                TxStatus::Success => {
-                    counters.sent += 1;
-                    counters.sent_bytes += prepared.frame.len() as u64;
-                }
-                TxStatus::NoAck => counters.failed += 1,
-                _ => counters.drop_frame(DropReason::Flushed),
-            }
-        });
-        if let Some(vmac) = self.vmac_mut(vm) {
-            note_statistics(vmac, status, prepared);
-        }
-        let report = TxReport {
-            status,
-            retries: ended.attempts.saturating_sub(1),
-            rts_failures: ended.rts_failures,
-            rate: ended.rate,
-            sequence_control: prepared.sequence_control,
-            airtime: ended.airtime,
-        };
-        self.set_stage(vm, serial, Stage::Ended(report));
-        self.give_reports(vm);
-    }
-
-    /// Gives every report that no older frame of its queue holds back, then the flushes that are done.
-    pub(crate) fn give_reports(&mut self, vm: VmId) {
-        let Self {
-            vmacs,
-            events,
-            stamps,
-            ..
-        } = self;
-        let Some(vmac) = vmacs.get_mut(vm.index()).and_then(Option::as_deref_mut) else {
-            return;
-        };
-        let mut held = [false; 256];
-        vmac.outstanding.retain(|entry| {
-            let hold = held.get_mut(usize::from(entry.queue));
-            match (&entry.stage, hold) {
-                (Stage::Ended(report), Some(false)) => {
-                    stamps.of(Point::Reported, vm, FrameId::sent(entry.tag.0));
-                    events.push_back((vm, Event::Transmitted(entry.tag, *report)));
-                    false
-                }
-                (_, Some(hold)) => {
-                    *hold = true;
-                    true
-                }
-                (_, None) => true,
-            }
-        });
-        finish_flushes(vm, vmac, events);
-    }
-
-    /// Drops all frames of these queues; answers when those on the air have ended.
-    pub(crate) fn flush<M: Phy>(
+    /// Drops all frames of these rings; answers when those on the air have ended.
+    pub(crate) fn flush<P: Phy>(
         &mut self,
         now: Instant,
-        vm: VmId,
-        tag: Tag,
-        mask: u32,
-        air: &mut M,
+        card: &mut Card,
+        (vm, tag, rings): (VmId, Tag, u32),
+        radio: &mut Radio<'_, P>,
     ) {
         let before = self.next_serial();
-        let Some(vmac) = self.vmac_mut(vm) else {
-            return;
+        let Some(vmac) = card.vmacs.get_mut(vm) else {
+            return card.out.broken("a vMAC that is flushed exists");
         };
-        let taken = take_pending(vmac, mask);
-        let tokens = tokens_in(vmac, mask);
-        vmac.flushes.push(Flush {
+        let taken = vmac.tx.take_waiting(rings);
+        let flushed = |waiting: Waiting| (waiting.id.tag, flushed_report(vmac, &waiting.work));
+        let taken: Vec<_> = taken.into_iter().map(flushed).collect();
+        let tokens = vmac.tx.tokens(rings);
+        let counters = &mut card.out.vms[vm];
+        counters.dropped[DropReason::Flushed] += taken.len() as u64;
+        counters.queued = counters.queued.saturating_sub(taken.len() as u64);
+        vmac.tx.add_flush(Flush {
             tag,
-            mask,
+            rings,
             before,
             taken,
         });
-        self.count_flushed(vm);
-        air.cancel(now, self.radio, &|token| tokens.contains(&token));
-        self.give_reports(vm);
+        radio.cancel(now, &|token| tokens.contains(&token));
+        give_reports(card, vm);
     }
 
-    fn count_flushed(&mut self, vm: VmId) {
-        let taken = self.vmac(vm).and_then(|vmac| vmac.flushes.last());
-        let taken = taken.map_or(0, |flush| flush.taken.len());
-        self.count(vm, |counters| {
-            for _ in 0..taken {
-                counters.drop_frame(DropReason::Flushed);
-            }
-            counters.queued = counters.queued.saturating_sub(taken as u64);
-        });
+    /// Gives up all frames of a VM whose vMAC goes; `vmac`, if it had one.
+    pub(crate) fn forget<P: Phy>(
+        &mut self,
+        now: Instant,
+        (vm, vmac): (VmId, Option<&Vmac>),
+        counters: &mut VmCounters,
+        radio: &mut Radio<'_, P>,
+    ) {
+        for prepared in vmac.iter().flat_map(|vmac| vmac.tx.prepared()) {
+            self.airtime.release(prepared);
+        }
+        self.airtime.forget(vm);
+        let orphans = self.in_flight.forget(vm);
+        radio.cancel(now, &|token| orphans.contains(&token));
+        counters.dropped[DropReason::Reset] += std::mem::take(&mut counters.queued);
     }
 }
 
-fn note_statistics(vmac: &mut Vmac, status: TxStatus, prepared: &Prepared) {
+fn bit(vm: VmId) -> u16 {
+    1 << vm.index()
+}
+
+/// True when a frame of this category waits that may be dispatched where the radio is.
+fn wants_air(vmac: &Vmac, here: Option<Channel>, category: AccessCategory) -> bool {
+    let there = |own: Channel| here.is_some_and(|here| own.shares_primary(here));
+    vmac.tx.has(category) && vmac.channel().is_none_or(there)
+}
+
+/// How the vMAC has its frames sent now.
+fn set_access(transmission: &mut Transmission, vmac: &Vmac) {
+    let config = vmac.config.as_ref();
+    transmission.edca = vmac.edca[transmission.category];
+    transmission.short_slot = config.is_some_and(|config| config.short_slot);
+    transmission.short_preamble = config.is_some_and(|config| config.short_preamble);
+    transmission.power = vmac.tx_power;
+}
+
+fn refuse(card: &mut Card, vm: VmId, tag: Tag, drop: DropReason, rate: Rate) {
+    card.out.vms[vm].drop_frame(drop);
+    let report = unsent(status(drop), rate, 0);
+    card.out.emit(vm, Event::Transmitted(tag, report));
+}
+
+fn count_end(counters: &mut VmCounters, status: TxStatus, prepared: &Prepared) {
+    counters.queued = counters.queued.saturating_sub(1);
+    match status {
+        TxStatus::Success => {
+            counters.sent += 1;
+            counters.sent_bytes += prepared.transmission.frame.len() as u64;
+        }
+        TxStatus::NoAck => counters.failed += 1,
+        _ => counters.drop_frame(DropReason::Flushed),
+    }
+}
+
+fn note_end(vmac: &mut Vmac, status: TxStatus, prepared: &Prepared) {
     let statistics = &mut vmac.statistics;
     match status {
         TxStatus::Success => statistics.transmitted = statistics.transmitted.wrapping_add(1),
         TxStatus::NoAck => statistics.failed = statistics.failed.wrapping_add(1),
         _ => {}
     }
-    if let (TxStatus::Success, Some(dozes)) = (status, prepared.dozes) {
-        vmac.dozes = dozes;
+    if let (TxStatus::Success, Some(sleeps)) = (status, prepared.power_management) {
+        vmac.driver_sleeps = sleeps;
     }
 }
 
-fn protection(shield: Shield) -> Protection {
-    match shield {
-        Shield::None => Protection::None,
-        Shield::Rts => Protection::RtsCts,
-        Shield::CtsToSelf => Protection::CtsToSelf,
+/// A frame has its report, which may be the one that others wait for.
+fn finish(card: &mut Card, vm: VmId, serial: u64, report: TxReport) {
+    let vmac = card.vmacs.get_mut(vm);
+    if !vmac.is_some_and(|vmac| vmac.tx.end(serial, report)) {
+        card.out.broken("a frame that ends is to be reported");
     }
+    give_reports(card, vm);
 }
 
-/// Takes the waiting frames of these queues out, oldest first, each with its report.
-fn take_pending(vmac: &mut Vmac, mask: u32) -> Vec<(Tag, TxReport)> {
-    let mut taken = Vec::new();
-    for category in AccessCategory::ALL {
-        let Some(queue) = vmac.queue_mut(category).map(std::mem::take) else {
-            continue;
-        };
-        let (out, keep) = queue
-            .into_iter()
-            .partition(|pending| in_mask(mask, pending.work.queue()));
-        if let Some(queue) = vmac.queue_mut(category) {
-            *queue = keep;
+/// Gives every report that no older frame of its ring holds back, then the flushes that are done: first the reports
+/// on what they took, then the answer.
+fn give_reports(card: &mut Card, vm: VmId) {
+    let Card {
+        vmacs, out, stamps, ..
+    } = card;
+    let Some(vmac) = vmacs.get_mut(vm) else {
+        return out.broken("a vMAC whose frame ends exists");
+    };
+    vmac.tx.give_reports(|tag, report| {
+        stamps.of(Point::Reported, vm, FrameId::sent(tag.0));
+        out.emit(vm, Event::Transmitted(tag, report));
+    });
+    for flush in vmac.tx.finished_flushes() {
+        for (tag, report) in flush.taken {
+            out.emit(vm, Event::Transmitted(tag, report));
         }
-        taken.extend::<VecDeque<Pending>>(out);
+        out.emit(vm, Event::Done(flush.tag, Reply::Ok));
     }
-    taken.sort_by_key(|pending| pending.serial);
-    let serials: Vec<u64> = taken.iter().map(|pending| pending.serial).collect();
-    vmac.outstanding
-        .retain(|entry| !(matches!(entry.stage, Stage::Back) && serials.contains(&entry.serial)));
-    let flushed = |pending: Pending| (pending.tag, flushed_report(vmac, &pending.work));
-    taken.into_iter().map(flushed).collect()
 }
 
 fn flushed_report(vmac: &Vmac, work: &Work) -> TxReport {
     match work {
-        Work::Fresh(transmit) => report(TxStatus::Flushed, nominal_rate(vmac, transmit), 0),
-        Work::Again(prepared, _) => {
-            let rate = prepared.rates.first().copied();
-            let rate = rate.unwrap_or_else(|| crate::tx::prepare::lowest(vmac));
-            report(TxStatus::Flushed, rate, prepared.sequence_control)
+        Work::Prepare(transmit) => unsent(TxStatus::Flushed, nominal_rate(vmac, transmit), 0),
+        Work::Resend(prepared) => {
+            let rate = prepared.transmission.rates.first().copied();
+            let rate = rate.unwrap_or_else(|| vmac.lowest_rate());
+            unsent(TxStatus::Flushed, rate, prepared.sequence_control)
         }
-    }
-}
-
-fn tokens_in(vmac: &Vmac, mask: u32) -> Vec<u64> {
-    let outstanding = vmac.outstanding.iter();
-    outstanding
-        .filter(|entry| in_mask(mask, entry.queue))
-        .filter_map(|entry| match entry.stage {
-            Stage::InAir(token, _) => Some(token),
-            _ => None,
-        })
-        .collect()
-}
-
-/// The flushes that wait for nothing any more: first the reports on what they took, then the answer.
-fn finish_flushes(vm: VmId, vmac: &mut Vmac, events: &mut VecDeque<(VmId, Event)>) {
-    if vmac.flushes.is_empty() {
-        return;
-    }
-    let outstanding = &vmac.outstanding;
-    let (done, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut vmac.flushes)
-        .into_iter()
-        .partition(|flush| {
-            !outstanding
-                .iter()
-                .any(|entry| entry.serial < flush.before && in_mask(flush.mask, entry.queue))
-        });
-    vmac.flushes = waiting;
-    for flush in done {
-        for (tag, report) in flush.taken {
-            events.push_back((vm, Event::Transmitted(tag, report)));
-        }
-        let done = Event::Done(flush.tag, airlane_waist::Reply::Ok);
-        events.push_back((vm, done));
     }
 }

@@ -1,0 +1,90 @@
+//! The shapes that a frame takes, one per stage. In its queue it is a [`Transmit`], which names it in the guest's
+//! memory. On the air, and back in its queue after that, it is [`Prepared`]: the card's own copy. At its end it is a
+//! [`TxReport`], which is all that its driver hears of it.
+//!
+//! [`Transmit`]: airlane_waist::Transmit
+
+use airlane_air::{Outcome, Transmission};
+use airlane_dot11::{AccessCategory, Rate};
+use airlane_lane::{Instant, Micros};
+use airlane_waist::{TxReport, TxStatus};
+
+use crate::counters::DropReason;
+
+/// A frame that is ready for the air.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// As the air gets it. Token, channel and channel access are set each time it goes there.
+    pub(crate) transmission: Transmission,
+    pub(crate) sequence_control: u16,
+    /// What it is expected to cost: one attempt.
+    pub(crate) cost: Micros,
+    /// It tells the access point that the driver's station sleeps, or that it is awake.
+    pub(crate) power_management: Option<bool>,
+}
+
+impl Prepared {
+    pub(crate) fn category(&self) -> AccessCategory {
+        self.transmission.category
+    }
+
+    pub(crate) fn aggregates(&self) -> bool {
+        self.transmission.aggregation.is_some()
+    }
+}
+
+/// How the air was done with a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    /// Times that it was on the air.
+    pub(crate) attempts: u8,
+    pub(crate) rts_failures: u8,
+    /// Of the first attempt.
+    pub(crate) rate: Rate,
+    /// All attempts with their protection, gaps and answers.
+    pub(crate) airtime: Micros,
+    pub(crate) at: Instant,
+}
+
+impl Ended {
+    /// The report on a frame with this sequence control.
+    pub(crate) fn report(&self, sequence_control: u16) -> TxReport {
+        TxReport {
+            status: match self.outcome {
+                Outcome::Acknowledged | Outcome::Unacknowledged => TxStatus::Success,
+                Outcome::NoAck => TxStatus::NoAck,
+                Outcome::Cancelled => TxStatus::Flushed,
+            },
+            retries: self.attempts.saturating_sub(1),
+            rts_failures: self.rts_failures,
+            rate: self.rate,
+            sequence_control,
+            airtime: self.airtime,
+        }
+    }
+}
+
+/// The report on a frame that was not sent.
+pub(crate) fn unsent(status: TxStatus, rate: Rate, sequence_control: u16) -> TxReport {
+    TxReport {
+        status,
+        retries: 0,
+        rts_failures: 0,
+        rate,
+        sequence_control,
+        airtime: Micros(0),
+    }
+}
+
+/// What a driver is told about a frame that was dropped.
+pub(crate) fn status(drop: DropReason) -> TxStatus {
+    match drop {
+        DropReason::NotConfigured | DropReason::Identity | DropReason::ForeignBss => {
+            TxStatus::Refused
+        }
+        DropReason::QueueFull | DropReason::Flushed | DropReason::Reset => TxStatus::Flushed,
+        DropReason::Malformed => TxStatus::Malformed,
+        DropReason::UnknownStation => TxStatus::UnknownStation,
+    }
+}
