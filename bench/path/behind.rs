@@ -122,17 +122,17 @@ impl Parts {
         let Self { air, host, nic, .. } = self;
         let mut moved = false;
         let mut due = probe.stage(Stage::Host, || host.step(now));
-        while let Some((vm, request)) = probe.stage(Stage::Host, || host.next_for_nic()) {
+        while let Some(request) = probe.stage(Stage::Host, || host.next_for_nic()) {
             let mut air = Watched { air, probe };
-            probe.stage(Stage::Nic, || nic.request(now, vm, request, &mut air));
+            probe.stage(Stage::Nic, || nic.request(now, request, &mut air));
             moved = true;
         }
         let next = probe.stage(Stage::Nic, || nic.step(now, &mut Watched { air, probe }));
         due = Instant::earlier(due, next);
         due = Instant::earlier(due, probe.stage(Stage::Air, || air.step(now)));
         moved |= self.hand_out_air_events(now, probe);
-        while let Some((vm, event)) = probe.stage(Stage::Nic, || self.nic.next_event()) {
-            probe.stage(Stage::Host, || self.host.event(now, vm, event));
+        while let Some(event) = probe.stage(Stage::Nic, || self.nic.next_event()) {
+            probe.stage(Stage::Host, || self.host.event(now, event));
             moved = true;
         }
         (moved, due)

@@ -8,10 +8,12 @@ use std::time::Duration;
 use airlane_air::{Air, AirConfig, RadioConfig, RadioId};
 use airlane_dma::Memory;
 use airlane_engine::{ExternalStation, hand_to_external, step_external};
+use airlane_host_driver::{Shared, Sorted, sort};
 use airlane_iwl::{Device, Identity};
 use airlane_lane::{Instant, VmId};
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_transport::{Ended, EventFd, LaneEnd, PciDevice, VfioUserServer};
+use airlane_waist::{Command, Event, NicEvent, NicRequest, Refusal, Reply, Request};
 
 use airlane_daemon::clock::Clock;
 use airlane_daemon::{BAR_SIZE, CONFIG_SIZE, raise_priority};
@@ -116,8 +118,10 @@ impl Port {
                 hand_to_external(&mut self.external, now, &event);
             }
         }
-        while let Some((_, event)) = self.nic.next_event() {
-            self.device.event(event);
+        while let Some(event) = self.nic.next_event() {
+            if let NicEvent::Vif(_, event) = event {
+                self.device.event(event);
+            }
             moved = true;
         }
         moved
@@ -129,10 +133,33 @@ impl Port {
             return asked;
         };
         while let Some(request) = self.device.next_request() {
-            self.nic.request(now, vm, request, &mut self.air);
+            self.pass(now, vm, request);
             asked = true;
         }
         asked
+    }
+
+    /// What the card asks for goes to the NIC; what the NIC does not know is answered here.
+    fn pass(&mut self, now: Instant, vm: VmId, Request { tag, command }: Request) {
+        let command = match command {
+            Command::Transmit(transmit) => return self.nic.transmit(vm, tag, transmit),
+            command => sort(command),
+        };
+        let reply = match command {
+            Sorted::PassOn(command) => {
+                let request = NicRequest::Vif(vm, tag, command);
+                return self.nic.request(now, request, &mut self.air);
+            }
+            Sorted::Consolidate(Shared::PowerSave(schedule)) => {
+                let request = NicRequest::PowerSave(schedule);
+                self.nic.request(now, request, &mut self.air);
+                Reply::Ok
+            }
+            Sorted::Consolidate(Shared::Scan(_)) => Reply::Refused(Refusal::Busy),
+            Sorted::Consolidate(Shared::AbortScan) => Reply::Refused(Refusal::NoScan),
+            Sorted::AnswerLocally => Reply::Ok,
+        };
+        self.device.event(Event::Done(tag, reply));
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use airlane_host_driver::{Answer, CommandKind, POLICY};
+use airlane_host_driver::{Answer, CommandKind};
 use airlane_iwl::commands::{Description, descriptions};
 
 /// The test that shows what a command does to the neighbours: nothing.
@@ -26,7 +26,6 @@ const fn test_of(kind: CommandKind) -> &'static str {
         K::RateTable => "a_rate_ladder_is_per_vmac",
         K::Scan => "scans_of_several_vms_are_one_sweep_and_each_is_told_its_own",
         K::AbortScan => "an_abort_ends_the_own_scan_at_once_and_leaves_the_others",
-        K::ScanSlot => "a_visit_that_a_vm_asks_for_is_refused",
         K::PowerSave => "the_radio_sleeps_when_all_let_it_and_the_nic_hears_of_changes_only",
         K::TxPower => "transmit_power_is_per_vmac",
         K::Statistics => "statistics_are_told_and_cleared_per_vmac",
@@ -53,8 +52,7 @@ const HEAD: &str = "# Host commands\n\n\
 
 const POLICIES: &str = "\n## What the host driver does\n\n\
     Per command one of: pass on (to the VM's own vMAC), consolidate (with what the other VMs ask for), answer locally (the\n\
-    NIC never sees it), refuse. Reset and Initialize come from registers, Transmit from the transmit rings, ScanSlot from the\n\
-    host driver itself.\n\n\
+    NIC never sees it). Reset and Initialize come from registers, Transmit from the transmit rings.\n\n\
     | command | policy | what a VM may change, and what the card does | test |\n|---|---|---|---|\n";
 
 fn words(answer: Answer) -> &'static str {
@@ -62,7 +60,6 @@ fn words(answer: Answer) -> &'static str {
         Answer::PassOn => "pass on",
         Answer::Consolidate => "consolidate",
         Answer::AnswerLocally => "answer locally",
-        Answer::Refuse => "refuse",
     }
 }
 
@@ -81,9 +78,7 @@ fn listed<'a>(items: impl Iterator<Item = &'a str>) -> String {
 
 fn row(text: &mut String, row: &Description) {
     let kinds = kinds(row);
-    let answers = kinds
-        .iter()
-        .map(|&kind| words(airlane_host_driver::answer(kind)));
+    let answers = kinds.iter().map(|&kind| words(kind.rule().answer));
     let tests: Vec<String> = kinds
         .iter()
         .map(|&kind| format!("`{}`", test_of(kind)))
@@ -116,7 +111,7 @@ fn document() -> String {
         row(&mut text, &description);
     }
     text.push_str(POLICIES);
-    for rule in POLICY {
+    for rule in CommandKind::ALL.iter().map(|kind| kind.rule()) {
         let (kind, why, test) = (rule.kind, rule.why, test_of(rule.kind));
         let policy = words(rule.answer);
         let _ = writeln!(text, "| `{kind:?}` | {policy} | {why} | `{test}` |");

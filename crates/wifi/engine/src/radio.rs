@@ -10,7 +10,7 @@ use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_lane::{Instant, VmId};
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_waist::hwsim::{FromHwsim, ToHwsim};
-use airlane_waist::{Command, Event, Request};
+use airlane_waist::{Command, Event, NicEvent, Request};
 
 use super::access_points::AccessPoints;
 use super::built_in::{BuiltIn, BuiltIns};
@@ -106,15 +106,17 @@ impl Radio {
         let frame = request.frame();
         self.stamp(Point::Taken, vm, frame);
         self.journal.request(now, vm, &request.command);
-        let is_frame = matches!(request.command, Command::Transmit(_));
-        if is_frame && self.data_path == DataPath::Passthrough {
-            // What the VM asked for before goes before: a station, a key.
-            self.pass_to_nic(now);
-            self.stamp(Point::Classified, vm, frame);
-            self.nic.request(now, vm, request, &mut self.air);
-        } else {
-            self.host.request(now, vm, request);
-            self.stamp(Point::Classified, vm, frame);
+        match request.command {
+            Command::Transmit(transmit) if self.data_path == DataPath::Passthrough => {
+                // What the VM asked for before goes before: a station, a key.
+                self.pass_to_nic(now);
+                self.stamp(Point::Classified, vm, frame);
+                self.nic.transmit(vm, request.tag, transmit);
+            }
+            _ => {
+                self.host.request(now, vm, request);
+                self.stamp(Point::Classified, vm, frame);
+            }
         }
     }
 
@@ -159,8 +161,8 @@ impl Radio {
     /// What the host driver asks of the NIC.
     fn pass_to_nic(&mut self, now: Instant) -> bool {
         let mut any = false;
-        while let Some((vm, request)) = self.host.next_for_nic() {
-            self.nic.request(now, vm, request, &mut self.air);
+        while let Some(request) = self.host.next_for_nic() {
+            self.nic.request(now, request, &mut self.air);
             any = true;
         }
         any
@@ -170,13 +172,16 @@ impl Radio {
     fn pass_to_vms(&mut self, now: Instant) -> bool {
         self.for_vms.extend(self.host.events());
         let mut any = false;
-        while let Some((vm, event)) = self.nic.next_event() {
+        while let Some(event) = self.nic.next_event() {
             any = true;
-            if self.passes_host(&event) {
-                self.for_vms.push_back((vm, event));
-            } else {
-                self.host.event(now, vm, event);
-                self.for_vms.extend(self.host.events());
+            match event {
+                NicEvent::Vif(vm, event) if self.passes_host(&event) => {
+                    self.for_vms.push_back((vm, event));
+                }
+                event => {
+                    self.host.event(now, event);
+                    self.for_vms.extend(self.host.events());
+                }
             }
         }
         any

@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 
 use airlane_dot11::MacAddr;
-use airlane_lane::{Instant, MAX_VMS, Micros, VmId};
-use airlane_waist::{Command, Event, PowerSave, Refusal, Reply, Request, Tag};
+use airlane_lane::{Instant, Micros, VmId};
+use airlane_waist::{
+    Event, NicEvent, NicRequest, PerVm, PowerSave, Refusal, Reply, Request, Tag, VifCommand,
+};
 
 use crate::cache::ScanCache;
-use crate::policy::{Answer, CommandKind, answer};
+use crate::policy::{Shared, Sorted, sort};
 use crate::power::consolidate;
 use crate::scans::Scans;
 
@@ -76,11 +78,11 @@ pub(crate) struct Vm {
 /// The augmented host driver of one card.
 pub struct Host {
     pub(crate) config: HostConfig,
-    pub(crate) vms: [Vm; MAX_VMS],
+    pub(crate) vms: PerVm<Vm>,
     pub(crate) scans: Scans,
     pub(crate) cache: ScanCache,
     power: PowerSave,
-    pub(crate) to_nic: VecDeque<(VmId, Request)>,
+    pub(crate) to_nic: VecDeque<NicRequest>,
     pub(crate) to_vms: VecDeque<(VmId, Event)>,
     pub(crate) counters: HostCounters,
 }
@@ -108,29 +110,32 @@ impl Host {
 
     /// Takes a request of a VM and decides by the policy table.
     pub fn request(&mut self, now: Instant, vm: VmId, request: Request) {
-        match answer(CommandKind::from(&request.command)) {
-            Answer::PassOn => self.pass_on(now, vm, request),
-            Answer::Consolidate => {
+        let Request { tag, command } = request;
+        match sort(command) {
+            Sorted::PassOn(command) => self.pass_on(now, vm, tag, command),
+            Sorted::Consolidate(shared) => {
                 self.counters.consolidated += 1;
-                self.consolidate(now, vm, request);
+                self.consolidate(now, vm, tag, shared);
             }
-            Answer::AnswerLocally => {
+            Sorted::AnswerLocally => {
                 self.counters.answered_locally += 1;
-                self.reply(vm, request.tag, Reply::Ok);
-            }
-            Answer::Refuse => {
-                self.counters.answered_locally += 1;
-                self.reply(vm, request.tag, Reply::Refused(Refusal::NotPermitted));
+                self.reply(vm, tag, Reply::Ok);
             }
         }
     }
 
     /// Takes an event of the NIC and routes it.
-    pub fn event(&mut self, now: Instant, vm: VmId, event: Event) {
+    pub fn event(&mut self, now: Instant, event: NicEvent) {
         match event {
-            Event::Done(Tag::SCAN_SLOT, reply) => self.visited(now, &reply),
-            // Nothing hangs on what the NIC says to a power schedule or to a participant's leaving.
-            Event::Done(Tag::HOST, _) => {}
+            NicEvent::Vif(vm, event) => self.vif_event(vm, event),
+            NicEvent::ScanDone(outcome) => self.slot_done(now, outcome),
+            // Nothing hangs on whether it still took part.
+            NicEvent::LeftScan(..) => {}
+        }
+    }
+
+    fn vif_event(&mut self, vm: VmId, event: Event) {
+        match event {
             Event::ResetDone => self.reset_done(vm),
             Event::Scan(step) => self.scan_step(vm, step),
             Event::Received(received) => {
@@ -144,7 +149,7 @@ impl Host {
     }
 
     /// The next request for the NIC.
-    pub fn next_for_nic(&mut self) -> Option<(VmId, Request)> {
+    pub fn next_for_nic(&mut self) -> Option<NicRequest> {
         self.to_nic.pop_front()
     }
 
@@ -178,16 +183,15 @@ impl Host {
         self.power
     }
 
-    fn pass_on(&mut self, now: Instant, vm: VmId, request: Request) {
+    fn pass_on(&mut self, now: Instant, vm: VmId, tag: Tag, command: VifCommand) {
         self.counters.passed_on += 1;
-        let reset = matches!(request.command, Command::Reset);
-        let initialize = matches!(request.command, Command::Initialize);
-        if let (Command::Configure(new), Some(state)) =
-            (&request.command, self.vms.get_mut(vm.index()))
-        {
+        let reset = matches!(command, VifCommand::Reset);
+        let initialize = matches!(command, VifCommand::Initialize);
+        if let VifCommand::Configure(new) = &command {
+            let state = &mut self.vms[vm];
             (state.address, state.bssid) = (new.address, new.bssid);
         }
-        self.to_nic.push_back((vm, request));
+        self.to_nic.push_back(NicRequest::Vif(vm, tag, command));
         if reset || initialize {
             self.forget(now, vm, reset, initialize);
         }
@@ -196,53 +200,45 @@ impl Host {
     /// The VM starts afresh: what it had asked of the whole card no longer counts. The NIC takes it
     /// out of the running visit by itself.
     fn forget(&mut self, now: Instant, vm: VmId, reset: bool, initialized: bool) {
-        if let Some(state) = self.vms.get_mut(vm.index()) {
-            let resets = state.resets + u32::from(reset);
-            let held = std::mem::take(&mut state.held);
-            *state = Vm {
-                initialized,
-                resets,
-                held: if reset { Vec::new() } else { held },
-                ..Vm::default()
-            };
-        }
+        let state = &mut self.vms[vm];
+        let resets = state.resets + u32::from(reset);
+        let held = std::mem::take(&mut state.held);
+        *state = Vm {
+            initialized,
+            resets,
+            held: if reset { Vec::new() } else { held },
+            ..Vm::default()
+        };
         self.scans.end(vm);
         self.cache.forget(vm);
         self.visit_next(now);
         self.update_power();
     }
 
-    fn consolidate(&mut self, now: Instant, vm: VmId, Request { tag, command }: Request) {
-        let known = self.vms.get(vm.index());
-        if !known.is_some_and(|state| state.initialized) {
+    fn consolidate(&mut self, now: Instant, vm: VmId, tag: Tag, command: Shared) {
+        if !self.vms[vm].initialized {
             return self.reply(vm, tag, Reply::Refused(Refusal::NotInitialized));
         }
         match command {
-            Command::Scan(request) => self.scan(now, vm, tag, *request),
-            Command::AbortScan => self.abort_scan(now, vm, tag),
-            Command::PowerSave(power) => self.power_save_of(vm, tag, power),
-            // The table consolidates nothing else.
-            _ => {}
+            Shared::Scan(request) => self.scan(now, vm, tag, *request),
+            Shared::AbortScan => self.abort_scan(now, vm, tag),
+            Shared::PowerSave(power) => self.power_save_of(vm, tag, power),
         }
     }
 
     fn power_save_of(&mut self, vm: VmId, tag: Tag, power: PowerSave) {
-        if let Some(state) = self.vms.get_mut(vm.index()) {
-            state.power = Some(power);
-        }
+        self.vms[vm].power = Some(power);
         self.reply(vm, tag, Reply::Ok);
         self.update_power();
     }
 
-    /// Tells the NIC when the common schedule has changed; any vMAC may carry it there.
+    /// Tells the NIC when the common schedule has changed.
     fn update_power(&mut self) {
-        let active = || self.vms.iter().filter(|state| state.initialized);
-        let merged = consolidate(active().map(|state| state.power));
-        let carrier = self.vms.iter().position(|state| state.initialized);
-        let carrier = carrier.and_then(|number| VmId::new(number).ok());
-        if let Some(vm) = carrier.filter(|_| merged != self.power) {
+        let active = || self.vms.iter().filter(|(_, state)| state.initialized);
+        let merged = consolidate(active().map(|(_, state)| state.power));
+        if active().next().is_some() && merged != self.power {
             self.power = merged;
-            self.ask_nic(vm, Tag::HOST, Command::PowerSave(merged));
+            self.to_nic.push_back(NicRequest::PowerSave(merged));
         }
     }
 
@@ -252,17 +248,17 @@ impl Host {
 
     /// An event of our own. Nothing may overtake the confirmation of a reset.
     pub(crate) fn tell(&mut self, vm: VmId, event: Event) {
-        match self.vms.get_mut(vm.index()) {
-            Some(state) if state.resets > 0 => state.held.push(event),
-            _ => self.to_vms.push_back((vm, event)),
+        let state = &mut self.vms[vm];
+        if state.resets > 0 {
+            state.held.push(event);
+        } else {
+            self.to_vms.push_back((vm, event));
         }
     }
 
     fn reset_done(&mut self, vm: VmId) {
         self.to_vms.push_back((vm, Event::ResetDone));
-        let Some(state) = self.vms.get_mut(vm.index()) else {
-            return;
-        };
+        let state = &mut self.vms[vm];
         state.resets = state.resets.saturating_sub(1);
         if state.resets == 0 {
             for event in std::mem::take(&mut state.held) {

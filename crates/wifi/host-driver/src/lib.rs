@@ -1,6 +1,6 @@
 //! The augmented host driver (Virtual WiFi, sections 3.2, 3.3 and 4.2). It stands between the VMs'
 //! cards and the NIC: it tags nothing and copies nothing, it decides. Per command one of three
-//! answers, by the table [`POLICY`]: pass on, consolidate, answer locally.
+//! answers, by the table whose rows are [`Rule`]s: pass on, consolidate, answer locally.
 //!
 //! Not here: isolation of one VM's state from another's, which the NIC keeps per vMAC; identity of
 //! frames, which the NIC checks on its own copy.
@@ -15,4 +15,4 @@ mod sweep;
 mod tests;
 
 pub use host::{Host, HostConfig, HostCounters};
-pub use policy::{Answer, CommandKind, POLICY, Rule, answer};
+pub use policy::{Answer, CommandKind, Rule, Shared, Sorted, sort};

@@ -1,7 +1,7 @@
 //! The policy table: what the host driver does about each command (Virtual WiFi, section 3.3: a
 //! driver may change its own state; what touches the whole card is decided here).
 
-use airlane_waist::Command;
+use airlane_waist::{Command, PowerSave, ScanRequest, VifCommand};
 
 /// The three answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,12 +12,56 @@ pub enum Answer {
     Consolidate,
     /// Answered here; the NIC never sees it.
     AnswerLocally,
-    /// The host driver's own: refused when it comes from a VM.
-    Refuse,
 }
 
-macro_rules! kinds {
-    ($($kind:ident $(($($ignore:tt)*))? $({$($ignored:tt)*})?),* $(,)?) => {
+/// A command that is merged with what the other VMs ask for.
+#[derive(Debug)]
+pub enum Shared {
+    /// [`Command::Scan`].
+    Scan(Box<ScanRequest>),
+    /// [`Command::AbortScan`].
+    AbortScan,
+    /// [`Command::PowerSave`].
+    PowerSave(PowerSave),
+}
+
+/// A command, sorted by its answer.
+#[derive(Debug)]
+pub enum Sorted {
+    /// [`Answer::PassOn`]: what the NIC gets.
+    PassOn(VifCommand),
+    /// [`Answer::Consolidate`]: what is merged.
+    Consolidate(Shared),
+    /// [`Answer::AnswerLocally`].
+    AnswerLocally,
+}
+
+impl Sorted {
+    /// By which answer.
+    pub fn answer(&self) -> Answer {
+        match self {
+            Self::PassOn(_) => Answer::PassOn,
+            Self::Consolidate(_) => Answer::Consolidate,
+            Self::AnswerLocally => Answer::AnswerLocally,
+        }
+    }
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The command's name.
+    pub kind: CommandKind,
+    /// What is done.
+    pub answer: Answer,
+    /// Why.
+    pub why: &'static str,
+}
+
+/// Declares the table. Each row sorts one command; a command without a row does not compile, since the rows are the
+/// arms of a `match`.
+macro_rules! policy {
+    ($($kind:ident $(($($field:ident),*))? $({$named:ident})? => $answer:ident, $why:literal;)*) => {
         /// One kind per command.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs)]
@@ -26,205 +70,92 @@ macro_rules! kinds {
         impl CommandKind {
             /// All kinds, in the order of [`Command`].
             pub const ALL: &'static [Self] = &[$(Self::$kind),*];
+
+            /// What is done about commands of this kind.
+            pub const fn rule(self) -> Rule {
+                match self {
+                    $(Self::$kind => Rule { kind: self, answer: Answer::$answer, why: $why }),*
+                }
+            }
         }
 
         impl From<&Command> for CommandKind {
             fn from(command: &Command) -> Self {
                 match command {
-                    $(Command::$kind $(($($ignore)*))? $({$($ignored)*})? => Self::$kind),*
+                    $(policy!(@any $kind $(($($field)*))? $({$named})?) => Self::$kind),*
                 }
             }
         }
+
+        /// Sorts a command by the table.
+        pub fn sort(command: Command) -> Sorted {
+            match command {
+                $(Command::$kind $(($($field),*))? $({$named})? =>
+                    policy!(@$answer $kind $(($($field),*))? $({$named})?)),*
+            }
+        }
     };
+    (@any $kind:ident ($($field:ident)*)) => { Command::$kind(..) };
+    (@any $kind:ident {$named:ident}) => { Command::$kind { .. } };
+    (@any $kind:ident) => { Command::$kind };
+    (@PassOn $kind:ident $($rest:tt)*) => { Sorted::PassOn(VifCommand::$kind $($rest)*) };
+    (@Consolidate $kind:ident $($rest:tt)*) => { Sorted::Consolidate(Shared::$kind $($rest)*) };
+    (@AnswerLocally $kind:ident $(($($field:ident),*))?) => {{ $($(let _ = $field;)*)? Sorted::AnswerLocally }};
 }
 
-kinds! {
-    Reset,
-    Initialize,
-    Configure(_),
-    Timing(_),
-    Edca(_),
-    AddStation(..),
-    RemoveStation(_),
-    ModifyStation(..),
-    SetKey(_),
-    RemoveKey(..),
-    BlockAck(_),
-    RateTable(..),
-    Scan(_),
-    AbortScan,
-    ScanSlot(_),
-    PowerSave(_),
-    TxPower(_),
-    TxAntennas(_),
-    Statistics { .. },
-    SwitchChannel(_),
-    Flush(_),
-    Transmit(_),
-    Calibrate,
-    Sensitivity,
-    Led,
-    Coexistence,
-    Thermal,
-}
-
-/// One row of the table.
-#[derive(Clone, Copy, Debug)]
-pub struct Rule {
-    /// For which command.
-    pub kind: CommandKind,
-    /// What is done.
-    pub answer: Answer,
-    /// Why.
-    pub why: &'static str,
-}
-
-const fn rule(kind: CommandKind, answer: Answer, why: &'static str) -> Rule {
-    Rule { kind, answer, why }
-}
-
-/// The table.
-pub const POLICY: &[Rule] = {
-    use Answer::{AnswerLocally, Consolidate, PassOn, Refuse};
-    use CommandKind as K;
-    &[
-        rule(
-            K::Reset,
-            PassOn,
-            "A VM switches off its own vMAC only; the radio stays on for the others.",
-        ),
-        rule(
-            K::Initialize,
-            PassOn,
-            "Starts a vMAC; an active neighbour's settings are not touched.",
-        ),
-        rule(
-            K::Configure,
-            PassOn,
-            "Address, BSS and channel are the vMAC's own; the NIC's channel schedule serves several channels.",
-        ),
-        rule(
-            K::Timing,
-            PassOn,
-            "Beacon timing belongs to the vMAC's BSS.",
-        ),
-        rule(
-            K::Edca,
-            PassOn,
-            "Channel access parameters are announced per BSS and kept per vMAC.",
-        ),
-        rule(
-            K::AddStation,
-            PassOn,
-            "Each vMAC has a station table of its own.",
-        ),
-        rule(
-            K::RemoveStation,
-            PassOn,
-            "Each vMAC has a station table of its own.",
-        ),
-        rule(
-            K::ModifyStation,
-            PassOn,
-            "Each vMAC has a station table of its own.",
-        ),
-        rule(
-            K::SetKey,
-            PassOn,
-            "Keys are indexed by access point and vMAC: no VM reaches another's.",
-        ),
-        rule(
-            K::RemoveKey,
-            PassOn,
-            "Keys are indexed by access point and vMAC: no VM reaches another's.",
-        ),
-        rule(
-            K::BlockAck,
-            PassOn,
-            "Agreements are made per vMAC and peer.",
-        ),
-        rule(
-            K::RateTable,
-            PassOn,
-            "The NIC updates the rate table of this VM-ID alone.",
-        ),
-        rule(
-            K::Scan,
-            Consolidate,
-            "A sweep takes the one radio away from every VM: all scans are merged into one, and what was heard a moment ago is not looked for again.",
-        ),
-        rule(
-            K::AbortScan,
-            Consolidate,
-            "Ends the asking VM's scan at once and leaves the others'.",
-        ),
-        rule(
-            K::ScanSlot,
-            Refuse,
-            "The host driver's own: one stop of the merged sweep. No card produces it.",
-        ),
-        rule(
-            K::PowerSave,
-            Consolidate,
-            "The radio sleeps only if every VM lets it, and no longer than the shortest sleep asked for.",
-        ),
-        rule(
-            K::TxPower,
-            PassOn,
-            "The NIC updates the power of this VM-ID alone.",
-        ),
-        rule(
-            K::TxAntennas,
-            AnswerLocally,
-            "The antennas are the card's; a VM's choice would bind the others.",
-        ),
-        rule(K::Statistics, PassOn, "Statistics are kept per vMAC."),
-        rule(
-            K::SwitchChannel,
-            PassOn,
-            "A vMAC follows its own access point; the schedule serves the new channel.",
-        ),
-        rule(K::Flush, PassOn, "Only the VM's own frames are dropped."),
-        rule(
-            K::Transmit,
-            PassOn,
-            "The data path: the NIC checks the frame's identity on its own copy.",
-        ),
-        rule(
-            K::Calibrate,
-            AnswerLocally,
-            "The radio is calibrated once, for all; a VM must not disturb it.",
-        ),
-        rule(
-            K::Sensitivity,
-            AnswerLocally,
-            "One receiver serves all VMs; none may make it deaf for the others.",
-        ),
-        rule(
-            K::Led,
-            AnswerLocally,
-            "There is one light; it shows nothing about one VM.",
-        ),
-        rule(
-            K::Coexistence,
-            AnswerLocally,
-            "Concerns other radios in the machine, which a VM cannot see.",
-        ),
-        rule(
-            K::Thermal,
-            AnswerLocally,
-            "Temperature limits are the card's own business.",
-        ),
-    ]
-};
-
-/// What is done about commands of this kind.
-pub fn answer(kind: CommandKind) -> Answer {
-    POLICY
-        .iter()
-        .find(|rule| rule.kind == kind)
-        // Every kind has its row (a test proves it); the NIC isolates VMs whatever comes.
-        .map_or(Answer::PassOn, |rule| rule.answer)
+policy! {
+    Reset => PassOn,
+        "A VM switches off its own vMAC only; the radio stays on for the others.";
+    Initialize => PassOn,
+        "Starts a vMAC; an active neighbour's settings are not touched.";
+    Configure(config) => PassOn,
+        "Address, BSS and channel are the vMAC's own; the NIC's channel schedule serves several channels.";
+    Timing(timing) => PassOn,
+        "Beacon timing belongs to the vMAC's BSS.";
+    Edca(parameters) => PassOn,
+        "Channel access parameters are announced per BSS and kept per vMAC.";
+    AddStation(index, address, ht) => PassOn,
+        "Each vMAC has a station table of its own.";
+    RemoveStation(address) => PassOn,
+        "Each vMAC has a station table of its own.";
+    ModifyStation(index, ht) => PassOn,
+        "Each vMAC has a station table of its own.";
+    SetKey(key) => PassOn,
+        "Keys are indexed by access point and vMAC: no VM reaches another's.";
+    RemoveKey(index, slot) => PassOn,
+        "Keys are indexed by access point and vMAC: no VM reaches another's.";
+    BlockAck(agreement) => PassOn,
+        "Agreements are made per vMAC and peer.";
+    RateTable(index, rates, limits) => PassOn,
+        "The NIC updates the rate table of this VM-ID alone.";
+    Scan(request) => Consolidate,
+        "A sweep takes the one radio away from every VM: all scans are merged into one, and what was heard a moment ago is not looked for again.";
+    AbortScan => Consolidate,
+        "Ends the asking VM's scan at once and leaves the others'.";
+    PowerSave(schedule) => Consolidate,
+        "The radio sleeps only if every VM lets it, and no longer than the shortest sleep asked for.";
+    TxPower(half_dbm) => PassOn,
+        "The NIC updates the power of this VM-ID alone.";
+    TxAntennas(antennas) => AnswerLocally,
+        "The antennas are the card's; a VM's choice would bind the others.";
+    Statistics { clear } => PassOn,
+        "Statistics are kept per vMAC.";
+    SwitchChannel(switch) => PassOn,
+        "A vMAC follows its own access point; the schedule serves the new channel.";
+    Flush(rings) => PassOn,
+        "Only the VM's own frames are dropped.";
+    Transmit(frame) => PassOn,
+        "The data path: the NIC checks the frame's identity on its own copy.";
+    Calibrate => AnswerLocally,
+        "The radio is calibrated once, for all; a VM must not disturb it.";
+    Sensitivity => AnswerLocally,
+        "One receiver serves all VMs; none may make it deaf for the others.";
+    Led => AnswerLocally,
+        "There is one light; it shows nothing about one VM.";
+    Coexistence => AnswerLocally,
+        "Concerns other radios in the machine, which a VM cannot see.";
+    Thermal => AnswerLocally,
+        "Temperature limits are the card's own business.";
 }
 
 #[cfg(test)]
@@ -232,11 +163,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_has_exactly_one_row() {
-        for kind in CommandKind::ALL {
-            let rows = POLICY.iter().filter(|rule| rule.kind == *kind).count();
-            assert_eq!(rows, 1, "{kind:?}");
-        }
-        assert_eq!(POLICY.len(), CommandKind::ALL.len());
+    fn a_row_says_what_is_done() {
+        let samples = [
+            Command::TxPower(3),
+            Command::AbortScan,
+            Command::Led,
+            Command::TxAntennas(1),
+        ];
+        let answers = samples.map(|command| {
+            let rule = CommandKind::from(&command).rule();
+            assert_eq!(sort(command).answer(), rule.answer, "{:?}", rule.kind);
+            rule.answer
+        });
+        let local = Answer::AnswerLocally;
+        assert_eq!(answers, [Answer::PassOn, Answer::Consolidate, local, local]);
     }
 }

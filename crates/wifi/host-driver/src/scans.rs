@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use airlane_dot11::{Band, Channel, MacAddr};
 use airlane_lane::{Instant, MAX_VMS, Micros, VmId};
-use airlane_waist::{Participant, ScanChannel, ScanEvent, ScanRequest, ScanSlot};
+use airlane_waist::{Participant, PerVm, ScanChannel, ScanEvent, ScanRequest, ScanSlot};
 
 /// What each further probe request adds to the stay: as the driver reckons it for its own (dvm/scan.c
 /// IWL_ACTIVE_DWELL_FACTOR_24GHZ, IWL_ACTIVE_DWELL_FACTOR_52GHZ).
@@ -83,7 +83,7 @@ pub(crate) struct Visiting {
 /// All scans, and the visit.
 #[derive(Default)]
 pub(crate) struct Scans {
-    scans: [Option<Scan>; MAX_VMS],
+    scans: PerVm<Option<Scan>>,
     pub(crate) visiting: Option<Visiting>,
     /// A sweep has begun.
     sweeping: bool,
@@ -93,21 +93,19 @@ pub(crate) struct Scans {
 
 impl Scans {
     pub(crate) fn of(&self, vm: VmId) -> Option<&Scan> {
-        self.scans.get(vm.index())?.as_ref()
+        self.scans[vm].as_ref()
     }
 
     pub(crate) fn of_mut(&mut self, vm: VmId) -> Option<&mut Scan> {
-        self.scans.get_mut(vm.index())?.as_mut()
+        self.scans[vm].as_mut()
     }
 
     pub(crate) fn anyone_scans(&self) -> bool {
-        self.scans.iter().any(Option::is_some)
+        self.scans.iter().any(|(_, scan)| scan.is_some())
     }
 
     pub(crate) fn begin(&mut self, vm: VmId, scan: Scan) {
-        if let Some(place) = self.scans.get_mut(vm.index()) {
-            *place = Some(scan);
-        }
+        self.scans[vm] = Some(scan);
     }
 
     /// Takes a VM's scan out, and the VM out of the visit.
@@ -117,7 +115,7 @@ impl Scans {
                 .participants
                 .retain(|&(participant, _)| participant != vm);
         }
-        self.scans.get_mut(vm.index())?.take()
+        self.scans[vm].take()
     }
 
     /// True when the VM takes part in the visit.
@@ -133,7 +131,7 @@ impl Scans {
     }
 
     /// The next visit, if anybody has a channel left and none is being made; it counts as being made.
-    pub(crate) fn next_visit(&mut self, now: Instant) -> Option<(VmId, ScanSlot)> {
+    pub(crate) fn next_visit(&mut self, now: Instant) -> Option<ScanSlot> {
         if self.visiting.is_some() {
             return None;
         }
@@ -165,7 +163,7 @@ impl Scans {
                 .collect(),
             heard: BTreeSet::new(),
         });
-        Some((chooser, visit))
+        Some(visit)
     }
 
     fn choose(&self) -> Option<(VmId, Channel)> {

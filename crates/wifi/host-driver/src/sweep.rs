@@ -7,7 +7,7 @@
 use airlane_dot11::MacAddr;
 use airlane_lane::{Instant, VmId};
 use airlane_waist::{
-    Command, Event, Received, Refusal, Reply, Request, ScanChannel, ScanEvent, ScanRequest, Tag,
+    Event, NicRequest, Received, Refusal, Reply, ScanChannel, ScanEvent, ScanRequest, Tag,
 };
 
 use crate::cache::announcement;
@@ -51,13 +51,13 @@ impl Host {
         };
         self.tell(vm, Event::Scan(scan.complete(true)));
         if visits {
-            self.ask_nic(vm, Tag::HOST, Command::AbortScan);
+            self.to_nic.push_back(NicRequest::LeaveScan(vm));
         }
         self.visit_next(now);
     }
 
     /// A visit is over: whoever still takes part is done with the channel.
-    pub(crate) fn visited(&mut self, now: Instant, reply: &Reply) {
+    pub(crate) fn slot_done(&mut self, now: Instant, outcome: Result<(), Refusal>) {
         let Some(visiting) = self.scans.visiting.take() else {
             return;
         };
@@ -65,7 +65,7 @@ impl Host {
         let participants = visiting.participants.iter();
         let participants =
             participants.filter_map(|&(vm, active)| Some((vm, active, &*scans.of(vm)?.request)));
-        if *reply == Reply::Ok {
+        if outcome.is_ok() {
             let (at, dwell) = (visiting.since, visiting.dwell);
             self.cache.looked(at, visiting.channel, dwell, participants);
         }
@@ -87,10 +87,10 @@ impl Host {
         for vm in VmId::all() {
             self.answer_from_cache(now, vm);
         }
-        if let Some((vm, visit)) = self.scans.next_visit(now) {
+        if let Some(visit) = self.scans.next_visit(now) {
             self.counters.visits += 1;
             self.counters.sweeps += u64::from(visit.begins);
-            self.ask_nic(vm, Tag::SCAN_SLOT, Command::ScanSlot(Box::new(visit)));
+            self.to_nic.push_back(NicRequest::ScanSlot(Box::new(visit)));
         }
     }
 
@@ -172,8 +172,8 @@ impl Host {
 
     /// A VM's own address and BSS.
     fn identity(&self, vm: VmId) -> (MacAddr, MacAddr) {
-        let state = self.vms.get(vm.index());
-        state.map_or((MacAddr::ZERO, MacAddr::ZERO), |vm| (vm.address, vm.bssid))
+        let state = &self.vms[vm];
+        (state.address, state.bssid)
     }
 
     /// A frame that came during a visit may be of use to others soon.
@@ -200,10 +200,5 @@ impl Host {
             self.cut_short(now, vm);
         }
         None
-    }
-
-    /// A request of our own; its answer goes to no VM.
-    pub(crate) fn ask_nic(&mut self, vm: VmId, tag: Tag, command: Command) {
-        self.to_nic.push_back((vm, Request { tag, command }));
     }
 }

@@ -2,7 +2,7 @@
 
 use airlane_dot11::{Dbm, EdcaParameters, PerAc};
 use airlane_lane::{Instant, VmId};
-use airlane_waist::{Command, Refusal, Reply, Statistics};
+use airlane_waist::{Refusal, Reply, Statistics, VifCommand};
 
 use crate::card::Card;
 use crate::vmac::Vmac;
@@ -12,14 +12,14 @@ pub(crate) fn set(
     card: &mut Card,
     now: Instant,
     vm: VmId,
-    command: Command,
+    command: VifCommand,
 ) -> Result<Reply, Refusal> {
     let Card {
         vmacs, keys, out, ..
     } = card;
     let vmac = vmacs.get_mut(vm).ok_or(Refusal::NotInitialized)?;
     match command {
-        Command::AddStation(index, address, ht) => {
+        VifCommand::AddStation(index, address, ht) => {
             if let Some(old) = vmac.stations.get(index).map(|station| station.address)
                 && old != address
             {
@@ -28,52 +28,41 @@ pub(crate) fn set(
             let added = vmac.stations.add(index, address, ht);
             return known(added, Refusal::StationTableFull);
         }
-        Command::RemoveStation(address) => {
+        VifCommand::RemoveStation(address) => {
             keys.forget_peer(vm, address);
             return known(vmac.stations.remove(address), Refusal::UnknownStation);
         }
-        Command::ModifyStation(index, ht) => {
+        VifCommand::ModifyStation(index, ht) => {
             return known(vmac.stations.set_ht(index, ht), Refusal::UnknownStation);
         }
-        Command::SetKey(key) => {
+        VifCommand::SetKey(key) => {
             let station = vmac.stations.get(key.station);
             let peer = station.ok_or(Refusal::UnknownStation)?.address;
             keys.set(vm, peer, &key);
             out.vms[vm].keys_set += 1;
         }
-        Command::RemoveKey(station, slot) => keys.remove(vm, station, slot),
-        Command::BlockAck(agreement) => {
+        VifCommand::RemoveKey(station, slot) => keys.remove(vm, station, slot),
+        VifCommand::BlockAck(agreement) => {
             let noted = vmac.stations.set_agreement(agreement);
             return known(noted, Refusal::UnknownStation);
         }
-        Command::RateTable(index, rates, limits) => {
+        VifCommand::RateTable(index, rates, limits) => {
             let set = vmac.stations.set_rates(index, *rates, limits);
             return known(set, Refusal::UnknownStation);
         }
-        Command::Statistics { clear } => return Ok(statistics(vmac, clear)),
-        Command::Timing(timing) => vmac.set_timing(now, timing),
-        Command::Edca(parameters) => vmac.edca = PerAc::from_array(parameters.map(bounded)),
-        Command::TxPower(power) => vmac.tx_power = Some(Dbm(f32::from(power) / 2.0)),
-        Command::SwitchChannel(switch) => {
+        VifCommand::Statistics { clear } => return Ok(statistics(vmac, clear)),
+        VifCommand::Timing(timing) => vmac.set_timing(now, timing),
+        VifCommand::Edca(parameters) => vmac.edca = PerAc::from_array(parameters.map(bounded)),
+        VifCommand::TxPower(power) => vmac.tx_power = Some(Dbm(f32::from(power) / 2.0)),
+        VifCommand::SwitchChannel(switch) => {
             vmac.switch = Some((now + switch.after, switch.channel));
         }
-        // Of no effect on an emulated radio; the host driver answers these itself.
-        Command::TxAntennas(_)
-        | Command::Calibrate
-        | Command::Sensitivity
-        | Command::Led
-        | Command::Coexistence
-        | Command::Thermal => {}
-        // They touch more than a vMAC: `Nic::request` carries them out.
-        Command::Reset
-        | Command::Initialize
-        | Command::Configure(_)
-        | Command::Scan(_)
-        | Command::AbortScan
-        | Command::ScanSlot(_)
-        | Command::Flush(_)
-        | Command::PowerSave(_)
-        | Command::Transmit(_) => {}
+        // They touch more than a vMAC: `Nic::vif_request` carries them out.
+        VifCommand::Reset
+        | VifCommand::Initialize
+        | VifCommand::Configure(_)
+        | VifCommand::Flush(_)
+        | VifCommand::Transmit(_) => {}
     }
     Ok(Reply::Ok)
 }

@@ -25,6 +25,7 @@ mod output;
 mod phy;
 mod power_save;
 mod radio;
+mod requests;
 mod rx;
 mod scan;
 #[cfg(test)]

@@ -6,13 +6,12 @@ use airlane_dot11::frame::{Header, set_sequence_number};
 use airlane_dot11::{AccessCategory, Buffer, MacAddr, Rate};
 use airlane_lane::stamp::{Point, Stamps};
 use airlane_lane::{Instant, VmId};
-use airlane_waist::{Command, Event, Refusal, Reply, Request, Tag, Transmit, VifConfig};
+use airlane_waist::NicEvent;
 
 use crate::card::Card;
 use crate::channel::context::Contexts;
 use crate::channel::demand;
 use crate::channel::scheduler::{Action, ChannelScheduler, Demand, Dwell, Step};
-use crate::commands;
 use crate::config::NicConfig;
 use crate::identity::AddressPolicy;
 use crate::phy::Phy;
@@ -47,7 +46,7 @@ struct Idle {
 /// use airlane_dot11::Dbm;
 /// use airlane_lane::{Instant, VmId};
 /// use airlane_nic::Nic;
-/// use airlane_waist::{Command, Event, Reply, Request, Tag};
+/// use airlane_waist::{Event, NicEvent, NicRequest, Reply, Tag, VifCommand};
 ///
 /// let mut air = Air::new(AirConfig::default());
 /// let radio = air.add_radio(RadioConfig {
@@ -57,21 +56,21 @@ struct Idle {
 /// });
 /// let mut nic = Nic::new(radio);
 /// let (now, vm) = (Instant(0), VmId::new(3)?);
-/// let request = Request { tag: Tag(1), command: Command::Initialize };
-/// nic.request(now, vm, request, &mut air);
+/// let request = NicRequest::Vif(vm, Tag(1), VifCommand::Initialize);
+/// nic.request(now, request, &mut air);
 /// assert_eq!(nic.step(now, &mut air), None, "no timer runs yet");
-/// let (answered, event) = nic.next_event().expect("each request is answered");
-/// assert!(answered == vm && matches!(event, Event::Done(Tag(1), Reply::Ok)));
+/// let answer = nic.next_event().expect("each request of a VM is answered");
+/// assert!(matches!(answer, NicEvent::Vif(_, Event::Done(Tag(1), Reply::Ok))));
 /// # Ok::<(), airlane_lane::VmIdError>(())
 /// ```
 pub struct Nic {
-    radio: RadioId,
+    pub(crate) radio: RadioId,
     pub(crate) card: Card,
     pub(crate) tx: Transmitter,
     pub(crate) rx: Receiver,
     pub(crate) scheduler: ChannelScheduler,
     pub(crate) power: PowerSaver,
-    scan: Scan,
+    pub(crate) scan: Scan,
     idle: Option<Idle>,
 }
 
@@ -119,105 +118,9 @@ impl Nic {
         self.card.vmacs.receive_agreement(header)
     }
 
-    /// The next event for a VM.
-    pub fn next_event(&mut self) -> Option<(VmId, Event)> {
+    /// The next event, oldest first.
+    pub fn next_event(&mut self) -> Option<NicEvent> {
         self.card.out.next()
-    }
-
-    /// Takes a command of a VM. Call [`Nic::step`] after a batch of them.
-    pub fn request<P: Phy>(&mut self, now: Instant, vm: VmId, request: Request, phy: &mut P) {
-        let Request { tag, command } = request;
-        if let Command::Transmit(transmit) = command {
-            return self.transmit(vm, tag, transmit);
-        }
-        self.invalidate();
-        let radio = &mut Radio::new(self.radio, phy);
-        let result = match command {
-            Command::Reset => {
-                self.tear_down(now, vm, radio);
-                return self.card.out.emit(vm, Event::ResetDone);
-            }
-            Command::Initialize => self.initialize(now, vm, radio),
-            Command::ScanSlot(slot) => return self.scan.begin(&mut self.card, vm, tag, *slot),
-            _ if self.card.vmacs.get(vm).is_none() => Err(Refusal::NotInitialized),
-            Command::Flush(rings) => {
-                let card = &mut self.card;
-                return self.tx.flush(now, card, (vm, tag, rings), radio);
-            }
-            // The host driver makes scan slots of it.
-            Command::Scan(_) => Err(Refusal::Busy),
-            Command::AbortScan => self.scan.leave(&mut self.card, vm),
-            Command::Configure(config) => self.configure(now, vm, *config, radio),
-            Command::PowerSave(schedule) => {
-                // Consolidated by the host driver: it holds for the radio, whoever sent it.
-                self.power.set_schedule(schedule);
-                Ok(Reply::Ok)
-            }
-            other => commands::set(&mut self.card, now, vm, other),
-        };
-        let reply = result.unwrap_or_else(Reply::Refused);
-        self.card.out.emit(vm, Event::Done(tag, reply));
-    }
-
-    fn transmit(&mut self, vm: VmId, tag: Tag, transmit: Transmit) {
-        self.tx.accept(&mut self.card, vm, tag, transmit);
-        // What has no BSS has a context while it sends.
-        if self.card.vmacs.get(vm).is_some_and(|v| v.bssid().is_none()) {
-            self.invalidate();
-        }
-    }
-
-    /// A vMAC comes into being; what the VM had before goes.
-    fn initialize<P: Phy>(
-        &mut self,
-        now: Instant,
-        vm: VmId,
-        radio: &mut Radio<'_, P>,
-    ) -> Result<Reply, Refusal> {
-        self.tear_down(now, vm, radio);
-        self.card.vmacs.create(vm);
-        self.power.turn(now, true);
-        Ok(Reply::Ok)
-    }
-
-    fn configure<P: Phy>(
-        &mut self,
-        now: Instant,
-        vm: VmId,
-        config: VifConfig,
-        radio: &mut Radio<'_, P>,
-    ) -> Result<Reply, Refusal> {
-        let Card {
-            vmacs, keys, out, ..
-        } = &mut self.card;
-        if !vmacs.may_bear(vm, config.address) {
-            out.vms[vm].addresses_refused += 1;
-            return Err(Refusal::AddressTaken);
-        }
-        let vmac = vmacs.get_mut(vm).ok_or(Refusal::NotInitialized)?;
-        if config.forget_stations {
-            keys.forget(vm);
-        }
-        vmac.configure(now, config);
-        vmacs.refresh();
-        radio.listen_for(vmacs);
-        Ok(Reply::Ok)
-    }
-
-    /// Takes all that this VM has, and its frames out of the air.
-    fn tear_down<P: Phy>(&mut self, now: Instant, vm: VmId, radio: &mut Radio<'_, P>) {
-        let vmac = self.card.vmacs.take(vm);
-        self.card.keys.forget(vm);
-        // It is fine when it took no part in a scan.
-        let _ = self.scan.leave(&mut self.card, vm);
-        let counters = &mut self.card.out.vms[vm];
-        self.tx.forget(now, (vm, vmac.as_deref()), counters, radio);
-        if self.card.vmacs.iter().next().is_none() {
-            self.wake(now, radio);
-            self.power.turn(now, false);
-        }
-        self.card.vmacs.refresh();
-        radio.listen_for(&self.card.vmacs);
     }
 
     /// Takes an event of this card's own radio. Call [`Nic::step`] after a batch of them.
@@ -378,7 +281,7 @@ impl Nic {
     }
 
     /// Something has happened that the scheduler looks at.
-    fn invalidate(&mut self) {
+    pub(crate) fn invalidate(&mut self) {
         self.idle = None;
     }
 
@@ -506,7 +409,7 @@ impl Nic {
     }
 
     /// Turns the radio on, if it sleeps.
-    fn wake<P: Phy>(&mut self, now: Instant, radio: &mut Radio<'_, P>) {
+    pub(crate) fn wake<P: Phy>(&mut self, now: Instant, radio: &mut Radio<'_, P>) {
         if self.power.wake(now) {
             radio.tune(now, self.scheduler.here());
         }

@@ -1,16 +1,16 @@
-//! What leaves the card: events for VMs, and what is counted.
+//! What leaves the card: events, and what is counted.
 
 use std::collections::VecDeque;
 
 use airlane_lane::VmId;
-use airlane_waist::{Event, PerVm};
+use airlane_waist::{Event, NicEvent, PerVm};
 
 use crate::counters::{Counters, VmCounters};
 
 /// Events in the order in which they happened, and all counters.
 #[derive(Default)]
 pub(crate) struct Output {
-    events: VecDeque<(VmId, Event)>,
+    events: VecDeque<NicEvent>,
     pub(crate) counters: Counters,
     /// They outlive the vMACs.
     pub(crate) vms: PerVm<VmCounters>,
@@ -19,11 +19,16 @@ pub(crate) struct Output {
 impl Output {
     /// Tells a VM's driver.
     pub(crate) fn emit(&mut self, vm: VmId, event: Event) {
-        self.events.push_back((vm, event));
+        self.events.push_back(NicEvent::Vif(vm, event));
+    }
+
+    /// Tells the host driver.
+    pub(crate) fn tell_host(&mut self, event: NicEvent) {
+        self.events.push_back(event);
     }
 
     /// Takes the oldest event out.
-    pub(crate) fn next(&mut self) -> Option<(VmId, Event)> {
+    pub(crate) fn next(&mut self) -> Option<NicEvent> {
         self.events.pop_front()
     }
 

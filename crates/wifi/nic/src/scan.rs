@@ -7,7 +7,7 @@ use airlane_dot11::elements::{Element, LONGEST_SSID, id};
 use airlane_dot11::frame::{FrameKind, THREE_ADDRESSES};
 use airlane_dot11::{Buffer, Channel, MacAddr, Rate};
 use airlane_lane::{Instant, Micros, VmId};
-use airlane_waist::{Event, Participant, ReceiveFilter, Refusal, Reply, ScanEvent, ScanSlot, Tag};
+use airlane_waist::{Event, NicEvent, Participant, ReceiveFilter, Refusal, ScanEvent, ScanSlot};
 
 use crate::card::Card;
 use crate::channel::scheduler::Dwell;
@@ -30,11 +30,9 @@ pub(crate) struct Scan {
     last: u64,
 }
 
-/// A slot, and how to answer it.
+/// A slot, and its number.
 struct Running {
     id: u64,
-    carrier: VmId,
-    tag: Tag,
     /// One VM alone asks, actively. As at the start: a dwell stays the same when a participant leaves.
     brief: bool,
     slot: ScanSlot,
@@ -100,14 +98,13 @@ impl Scan {
     }
 
     /// Takes a slot; it is answered when it is over.
-    pub(crate) fn begin(&mut self, card: &mut Card, carrier: VmId, tag: Tag, mut slot: ScanSlot) {
+    pub(crate) fn begin(&mut self, card: &mut Card, mut slot: ScanSlot) {
         slot.participants.retain(|p| card.vmacs.get(p.vm).is_some());
         if self.running.is_some() {
-            let busy = Reply::Refused(Refusal::Busy);
-            return card.out.emit(carrier, Event::Done(tag, busy));
+            return card.out.tell_host(NicEvent::ScanDone(Err(Refusal::Busy)));
         }
         if slot.participants.is_empty() {
-            return card.out.emit(carrier, Event::Done(tag, Reply::Ok));
+            return card.out.tell_host(NicEvent::ScanDone(Ok(())));
         }
         self.paused_since = None;
         if slot.begins {
@@ -116,15 +113,13 @@ impl Scan {
         self.last += 1;
         self.running = Some(Running {
             id: self.last,
-            carrier,
-            tag,
             brief: matches!(slot.participants.as_slice(), [only] if only.active),
             slot,
         });
     }
 
     /// The VM's part in the slot ends; with the last participant the slot is over, and is answered.
-    pub(crate) fn leave(&mut self, card: &mut Card, vm: VmId) -> Result<Reply, Refusal> {
+    pub(crate) fn leave(&mut self, card: &mut Card, vm: VmId) -> Result<(), Refusal> {
         let running = self.running.as_mut().ok_or(Refusal::NoScan)?;
         let participants = &mut running.slot.participants;
         let before = participants.len();
@@ -133,11 +128,10 @@ impl Scan {
             return Err(Refusal::NoScan);
         }
         let deserted = |running: &mut Running| running.slot.participants.is_empty();
-        if let Some(over) = self.running.take_if(deserted) {
-            card.out
-                .emit(over.carrier, Event::Done(over.tag, Reply::Ok));
+        if self.running.take_if(deserted).is_some() {
+            card.out.tell_host(NicEvent::ScanDone(Ok(())));
         }
-        Ok(Reply::Ok)
+        Ok(())
     }
 
     /// The radio is there: every participant is told. Gives what is to be sent for them.
@@ -168,8 +162,7 @@ impl Scan {
             let left = ScanEvent::Left(dwell.channel);
             card.out.emit(participant.vm, Event::Scan(left));
         }
-        let done = Event::Done(running.tag, Reply::Ok);
-        card.out.emit(running.carrier, done);
+        card.out.tell_host(NicEvent::ScanDone(Ok(())));
     }
 }
 

@@ -1,25 +1,13 @@
 //! What a card's driver asks of a radio.
 
-use std::sync::Arc;
-
 use airlane_dma::Frame;
-use airlane_lane::{Micros, VmId, stamp::FrameId};
+use airlane_lane::{Micros, stamp::FrameId};
 
 use airlane_dot11::{AccessCategory, Channel, EdcaParameters, MacAddr, PeerHt, Rate, RateTable};
 
 /// What the front end recognises an answer by. The radio gives it back unread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tag(pub u16);
-
-impl Tag {
-    /// Requests of the host driver itself. Front ends never use it: it has the bit that marks
-    /// unsolicited packets of the device (iwl-trans.h SEQ_RX_FRAME).
-    pub const HOST: Self = Self(u16::MAX);
-    /// What no answer is awaited for: front ends give it to requests of their own that stand in no ring.
-    pub const NO_ENTRY: Self = Self(u16::MAX - 1);
-    /// The host driver's scan slots; see [`Command::ScanSlot`]. As [`Tag::HOST`], front ends never use it.
-    pub const SCAN_SLOT: Self = Self(u16::MAX - 2);
-}
 
 /// A command and its tag.
 #[derive(Debug)]
@@ -68,9 +56,6 @@ pub enum Command {
     Scan(Box<ScanRequest>),
     /// Stop looking.
     AbortScan,
-    /// Make one stop of a sweep, for several VMs at once. The host driver's own: no card asks for it.
-    /// It outlives a reset of the VM that it is tagged with, and is answered when it is over.
-    ScanSlot(Box<ScanSlot>),
     /// How the radio may sleep.
     PowerSave(PowerSave),
     /// Upper bound of the transmit power, in half dBm.
@@ -270,32 +255,6 @@ pub struct ScanChannel {
     pub active: bool,
     /// How long to stay: as the driver asked for an active or passive channel.
     pub dwell: Micros,
-}
-
-/// One stop of a sweep that several VMs' scans were merged into.
-#[derive(Clone, Debug)]
-pub struct ScanSlot {
-    /// Where.
-    pub channel: Channel,
-    /// How long to stay; shorter where connected VMs need the radio.
-    pub dwell: Micros,
-    /// Longest time away from an operating channel at a stretch; zero when nobody has bounded it.
-    pub max_away: Micros,
-    /// The first of its sweep.
-    pub begins: bool,
-    /// Who takes part: once each.
-    pub participants: Vec<Participant>,
-}
-
-/// One VM's part in a visit.
-#[derive(Clone, Debug)]
-pub struct Participant {
-    /// Whose scan.
-    pub vm: VmId,
-    /// Send its probe requests.
-    pub active: bool,
-    /// What it asked for.
-    pub request: Arc<ScanRequest>,
 }
 
 /// A sleep schedule.

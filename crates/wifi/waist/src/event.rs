@@ -68,9 +68,9 @@ pub enum Refusal {
     /// A scan is running already.
     #[error("a scan is running already")]
     Busy,
-    /// No VM may ask for this.
-    #[error("the command is the host driver's own")]
-    NotPermitted,
+    /// The NIC scans in another way; see `Capabilities`.
+    #[error("the NIC does not scan in this way")]
+    NotSupported,
 }
 
 /// How a transmission ended.

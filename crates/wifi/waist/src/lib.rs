@@ -14,8 +14,10 @@
 mod command;
 mod event;
 pub mod hwsim;
+mod nic;
 mod per_vm;
 
 pub use command::*;
 pub use event::*;
+pub use nic::*;
 pub use per_vm::PerVm;

@@ -3,7 +3,7 @@
 use airlane_lane::{Instant, VmId};
 use airlane_waist::*;
 
-use crate::{CommandKind, Host, HostConfig};
+use crate::{Host, HostConfig};
 
 pub(super) const NOW: Instant = Instant(0);
 
@@ -45,15 +45,29 @@ impl Desk {
     }
 
     pub(super) fn tell(&mut self, number: usize, event: Event) {
-        self.host.event(self.now, vm(number), event);
+        let event = NicEvent::Vif(vm(number), event);
+        self.host.event(self.now, event);
     }
 
-    /// What the NIC is given, as (VM, tag, name of the command).
-    pub(super) fn nic(&mut self) -> Vec<(usize, Tag, String)> {
+    /// The NIC is done with the scan slot.
+    pub(super) fn slot_done(&mut self) {
+        self.host.event(self.now, NicEvent::ScanDone(Ok(())));
+    }
+
+    /// What the NIC is given, with the tag that it is to answer to; commands by name.
+    pub(super) fn nic(&mut self) -> Vec<(String, Option<Tag>)> {
+        let name = |text: String| {
+            let end = text.find(|c: char| !c.is_alphanumeric());
+            text[..end.unwrap_or(text.len())].to_owned()
+        };
         std::iter::from_fn(|| self.host.next_for_nic())
-            .map(|(vm, Request { tag, command })| {
-                let kind = CommandKind::from(&command);
-                (vm.index(), tag, format!("{kind:?}"))
+            .map(|request| match request {
+                NicRequest::Vif(vm, tag, command) => {
+                    let name = name(format!("{command:?}"));
+                    (format!("{vm}: {name}"), Some(tag))
+                }
+                NicRequest::LeaveScan(vm) => (format!("{vm}: LeaveScan"), None),
+                other => (name(format!("{other:?}")), None),
             })
             .collect()
     }

@@ -88,7 +88,7 @@ fn take(desk: &mut Desk, number: usize, step: &Step, expected: &mut Vec<(usize, 
         Step::Abort => ask(desk, Command::AbortScan),
         Step::Sleep(interval) => ask(desk, sleep(*interval)),
         Step::Led => ask(desk, Command::Led),
-        Step::VisitDone => desk.tell(number, Event::Done(Tag::SCAN_SLOT, Reply::Ok)),
+        Step::VisitDone => desk.slot_done(),
         Step::Report(kind, told) => {
             let event = report(*kind, *told);
             expected.push(said(number, &event));
@@ -145,7 +145,7 @@ proptest! {
                 Step::Scan => {
                     asked.insert(desk.ask(*number, one_channel()).0, *number);
                 }
-                Step::VisitDone => desk.tell(*number, Event::Done(Tag::SCAN_SLOT, Reply::Ok)),
+                Step::VisitDone => desk.slot_done(),
                 _ => {}
             }
         }

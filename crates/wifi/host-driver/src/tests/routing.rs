@@ -8,7 +8,7 @@ use super::desk::*;
 fn a_command_for_the_own_vmac_goes_to_the_nic_unchanged() {
     let mut desk = Desk::new(1);
     let tag = desk.ask(0, Command::TxPower(30));
-    assert_eq!(desk.nic(), [(0, tag, "TxPower".to_owned())]);
+    assert_eq!(desk.nic(), [("0: TxPower".to_owned(), Some(tag))]);
     assert!(desk.vms().is_empty());
 }
 

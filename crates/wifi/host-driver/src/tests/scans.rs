@@ -7,8 +7,6 @@ use airlane_waist::*;
 use super::desk::*;
 use crate::HostConfig;
 
-const DONE: Event = Event::Done(Tag::SCAN_SLOT, Reply::Ok);
-
 fn channel(number: u8) -> Channel {
     Channel::new(Band::Ghz5, u16::from(number)).unwrap()
 }
@@ -87,11 +85,10 @@ impl Desk {
     }
 
     fn whole_visit(&mut self) -> Option<ScanSlot> {
-        std::iter::from_fn(|| self.host.next_for_nic()).find_map(|(_, request)| {
-            match request.command {
-                Command::ScanSlot(visit) => Some(*visit),
-                _ => None,
-            }
+        let asked = std::iter::from_fn(|| self.host.next_for_nic());
+        asked.into_iter().find_map(|request| match request {
+            NicRequest::ScanSlot(visit) => Some(*visit),
+            _ => None,
         })
     }
 
@@ -107,7 +104,7 @@ impl Desk {
         for &vm in &participants {
             self.tell(vm, Event::Scan(ScanEvent::Left(channel(number))));
         }
-        self.tell(participants[0], DONE);
+        self.slot_done();
         Some((number, participants))
     }
 
@@ -196,7 +193,7 @@ fn a_visit_lasts_as_long_as_the_longest_asked_and_is_bounded_by_the_tightest() {
     desk.ask(1, bounded(&[40], 300));
     desk.ask(2, bounded(&[40], 200));
     desk.nic();
-    desk.tell(0, DONE);
+    desk.slot_done();
     let visit = desk.whole_visit().unwrap();
     assert_eq!(visit.max_away, Micros(200));
     // Two probe for themselves: what the second adds is added.
@@ -330,7 +327,7 @@ fn an_answer_to_one_visitor_serves_all_that_asked_for_all() {
     desk.ask(2, passive(&[36]));
     desk.nic();
     desk.vms();
-    desk.tell(0, DONE);
+    desk.slot_done();
     let answer = frame(5, own(1), 1, "net", 36, NOW);
     assert_eq!(desk.make_visit(&[(1, answer)]), Some((36, vec![0, 1, 2])));
     let told: Vec<_> = desk.vms().into_iter().map(|(vm, _)| vm).collect();
@@ -405,10 +402,10 @@ fn an_abort_ends_the_own_scan_at_once_and_leaves_the_others() {
     let tag = desk.ask(0, Command::AbortScan);
     assert_eq!(desk.vms(), [ok(0, tag), said(0, &aborted(1, 36))]);
     let nic = desk.nic();
-    assert_eq!(nic, [(0, Tag::HOST, "AbortScan".to_owned())]);
+    assert_eq!(nic, [("0: LeaveScan".to_owned(), None)]);
     desk.tell(0, Event::Scan(ScanEvent::Left(channel(40))));
     desk.tell(1, Event::Scan(ScanEvent::Left(channel(40))));
-    desk.tell(0, DONE);
+    desk.slot_done();
     desk.make_visit(&[]);
     assert_eq!(desk.host.counters().discarded, 1, "a late step");
     assert_eq!(desk.story(1), "-40 +36 -36 all2");
@@ -447,7 +444,7 @@ fn a_reset_withdraws_only_the_own_part() {
     desk.ask(0, Command::Reset);
     assert_eq!(desk.nic().len(), 1, "the reset");
     // The NIC ends a visit that nobody is left for.
-    desk.tell(0, DONE);
+    desk.slot_done();
     desk.tell(0, Event::ResetDone);
     assert_eq!(desk.make_visit(&[]), Some((40, vec![1])));
     assert_eq!(desk.story(1), "ok +40 -40 all1");
@@ -464,7 +461,7 @@ fn a_visit_from_before_a_reset_ends_nothing_after_it() {
     desk.ask(0, scan(&[36]));
     assert_eq!(desk.visit(), None, "the NIC is not done with the first");
     desk.tell(0, Event::Scan(ScanEvent::Left(channel(36))));
-    desk.tell(0, DONE);
+    desk.slot_done();
     desk.tell(0, Event::ResetDone);
     assert_eq!(desk.story(0), "ok ResetDone ok");
     assert_eq!(desk.make_visit(&[]), Some((36, vec![0])));
@@ -509,23 +506,8 @@ fn a_scan_that_takes_too_long_is_ended_before_the_driver_gives_it_up() {
     desk.now = due;
     assert_eq!(desk.host.step(due), Some(due + Micros::from_millis(1_000)));
     assert_eq!(desk.story(0), "aborted0");
-    assert_eq!(desk.nic(), [(0, Tag::HOST, "AbortScan".to_owned())]);
-    desk.tell(0, DONE);
+    assert_eq!(desk.nic(), [("0: LeaveScan".to_owned(), None)]);
+    desk.slot_done();
     assert_eq!(desk.visit(), Some((40, vec![1])));
     assert_eq!(desk.host.counters().overdue_scans, 1);
-}
-
-#[test]
-fn a_visit_that_a_vm_asks_for_is_refused() {
-    let mut desk = Desk::new(1);
-    let visit = ScanSlot {
-        channel: channel(36),
-        dwell: Micros(0),
-        max_away: Micros(0),
-        begins: true,
-        participants: Vec::new(),
-    };
-    let tag = desk.ask(0, Command::ScanSlot(Box::new(visit)));
-    assert!(desk.nic().is_empty());
-    assert_eq!(desk.vms(), [refused(0, tag, Refusal::NotPermitted)]);
 }

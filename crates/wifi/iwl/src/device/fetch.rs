@@ -13,8 +13,8 @@ use crate::transmit::{self, Completion, InFlight};
 const MAX_IN_FLIGHT: usize = 512;
 /// With this many packets waiting for receive buffers nothing more is fetched: each entry makes one.
 const MAX_WAITING: usize = 512;
-/// The tag of requests that are no ring entry's: no queue has this number, and it is not [`Tag::HOST`].
-const NO_ENTRY: Tag = Tag::NO_ENTRY;
+/// The tag of the card's own request, [`Command::Initialize`], which stands in no ring: no queue has this number.
+const NO_ENTRY: Tag = Tag(u16::MAX);
 
 impl Device {
     /// The next request, or `None` when nothing is to be done.

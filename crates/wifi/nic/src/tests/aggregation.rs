@@ -32,17 +32,17 @@ fn agreed(world: &mut World, number: usize, rate: Rate, limits: AggregationLimit
     };
     let station = StationIndex(0);
     assert_eq!(
-        world.answer(number, Command::ModifyStation(station, peer)),
+        world.answer(number, VifCommand::ModifyStation(station, peer)),
         Reply::Ok
     );
     let ladder = RateTable::from_iter([rate]);
-    let ladder = Command::RateTable(station, Box::new(ladder), limits);
+    let ladder = VifCommand::RateTable(station, Box::new(ladder), limits);
     assert_eq!(world.answer(number, ladder), Reply::Ok);
     let edca = EdcaParameters {
         aifsn: 3,
         ..EdcaParameters::DCF
     };
-    world.ask(number, Command::Edca([edca; 4]));
+    world.ask(number, VifCommand::Edca([edca; 4]));
 }
 
 const DVM: AggregationLimits = AggregationLimits {
@@ -166,7 +166,7 @@ fn an_a_mpdu_is_no_longer_than_driver_and_peer_let_it() {
     agreed(&mut world, 0, ht(23, true), DVM);
     world.ask(
         0,
-        Command::ModifyStation(StationIndex(0), PeerHt::default()),
+        VifCommand::ModifyStation(StationIndex(0), PeerHt::default()),
     );
     saturate(&mut world, 0, true, Micros::from_millis(50));
     let counters = world.nic.counters();

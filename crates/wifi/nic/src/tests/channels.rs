@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use airlane_air::Air;
 use airlane_dot11::frame::{FrameKind, Header};
 use airlane_dot11::*;
 use airlane_lane::Micros;
@@ -61,7 +62,7 @@ fn request() -> Arc<ScanRequest> {
 
 /// An interface that is up and belongs to no network.
 fn up(world: &mut World, number: usize) {
-    world.answer(number, Command::Initialize);
+    world.answer(number, VifCommand::Initialize);
     assert_eq!(world.configure(number, |_| {}, None), Reply::Ok);
 }
 
@@ -161,7 +162,7 @@ fn a_visitor_that_leaves_does_not_shorten_the_visit() {
     up(&mut world, 1);
     world.visit(vec![visit(40, &[(0, true), (1, true)])]);
     world.run(Micros::from_millis(10));
-    assert_eq!(world.answer(0, Command::AbortScan), Reply::Ok);
+    assert_eq!(world.leave_scan(0), Ok(()));
     world.run(Micros::from_millis(10));
     assert_eq!((world.visits_done, world.scan_events(1).len()), (0, 1));
     world.run(Micros::from_millis(15));
@@ -174,16 +175,25 @@ fn one_visit_is_made_at_a_time() {
     up(&mut world, 0);
     world.visit(scan(0, &[(36, false)]));
     let second = visit(40, &[(0, false)]);
-    let busy = Reply::Refused(Refusal::Busy);
-    assert_eq!(world.answer(0, Command::ScanSlot(Box::new(second))), busy);
+    let answer = world.request(NicRequest::ScanSlot(Box::new(second)));
+    let busy = matches!(answer, Some(NicEvent::ScanDone(Err(Refusal::Busy))));
+    assert!(busy, "{answer:?}");
 }
 
 #[test]
-fn a_scan_is_the_host_drivers_to_make_visits_of() {
+fn a_nic_that_goes_slot_by_slot_says_so_and_refuses_a_list() {
     let mut world = World::new(&[36]);
     up(&mut world, 0);
-    let scan = Command::Scan(Box::new((*request()).clone()));
-    assert_eq!(world.answer(0, scan), Reply::Refused(Refusal::Busy));
+    let capabilities = Nic::<Air>::capabilities(&world.nic);
+    assert_eq!(capabilities.scan, ScanStyle::Slots);
+    let list = ScanList {
+        channels: request().channels.clone(),
+        max_away: Micros(0),
+        participants: Vec::new(),
+    };
+    let answer = world.request(NicRequest::ScanList(Box::new(list)));
+    let refused = matches!(answer, Some(NicEvent::ScanDone(Err(Refusal::NotSupported))));
+    assert!(refused, "{answer:?}");
 }
 
 #[test]
@@ -195,17 +205,14 @@ fn with_its_last_visitor_a_visit_ends_and_the_radio_comes_home() {
     world.visit(vec![visit(100, &[(0, false), (1, false)])]);
     world.run(Micros::from_millis(30));
     assert_eq!(world.nic.channel(), Some(channel(100)));
-    assert_eq!(world.answer(0, Command::AbortScan), Reply::Ok);
+    assert_eq!(world.leave_scan(0), Ok(()));
     world.run(Micros::from_millis(1));
     assert_eq!(world.nic.channel(), Some(channel(100)), "VM 1 still looks");
-    world.ask(1, Command::Reset);
+    world.ask(1, VifCommand::Reset);
     assert_eq!(world.visits_done, 1, "answered at once");
     world.run(Micros::from_millis(1));
     assert_eq!(world.nic.channel(), Some(channel(36)));
-    assert_eq!(
-        world.answer(0, Command::AbortScan),
-        Reply::Refused(Refusal::NoScan)
-    );
+    assert_eq!(world.leave_scan(0), Err(Refusal::NoScan));
     world.run(Micros::from_millis(20));
     assert!(
         world.aps[0].asleep.is_empty(),
@@ -216,7 +223,7 @@ fn with_its_last_visitor_a_visit_ends_and_the_radio_comes_home() {
 #[test]
 fn a_scan_waits_while_a_neighbour_joins_but_not_for_ever() {
     let mut world = World::new(&[36]);
-    world.answer(0, Command::Initialize);
+    world.answer(0, VifCommand::Initialize);
     world.configure(0, |c| c.associated = false, Some(0));
     up(&mut world, 1);
     world.visit(scan(1, &[(100, false)]));
@@ -263,7 +270,7 @@ fn a_vmac_follows_its_access_point_to_another_channel() {
         channel: channel(48),
         after: Micros::from_millis(10),
     };
-    world.ask(0, Command::SwitchChannel(switch));
+    world.ask(0, VifCommand::SwitchChannel(switch));
     world.run(Micros::from_millis(20));
     assert_eq!(world.nic.channel(), Some(channel(48)));
     assert!(
@@ -404,11 +411,11 @@ fn one_that_joins_is_not_left_in_the_middle_of_it() {
     let mut world = World::new(&[36, 149]);
     world.join(1, 1);
     world.run(Micros::from_millis(1_500));
-    world.answer(0, Command::Initialize);
+    world.answer(0, VifCommand::Initialize);
     world.configure(0, |c| c.associated = false, Some(0));
     world.ask(
         0,
-        Command::AddStation(StationIndex(0), bssid(0), PeerHt::default()),
+        VifCommand::AddStation(StationIndex(0), bssid(0), PeerHt::default()),
     );
     saturate(&mut world, &[1], 30);
     let request = management(FrameKind::AUTHENTICATION, bssid(0), own(0), bssid(0));

@@ -22,22 +22,21 @@ fn joined() -> World {
     world
 }
 
-fn any_command(rng: &mut SmallRng) -> Command {
+fn any_command(rng: &mut SmallRng) -> VifCommand {
     let station = StationIndex(rng.random_range(0..20));
     match rng.random_range(0..18) {
-        0 => Command::Reset,
-        1 | 2 => Command::Initialize,
-        3 => Command::AbortScan,
-        4 => Command::Flush(rng.random()),
-        5 => Command::AddStation(station, bssid(rng.random_range(0..3)), PeerHt::default()),
-        6 => Command::RemoveStation(bssid(rng.random_range(0..3))),
-        7 => Command::RemoveKey(station, rng.random()),
-        8 => Command::BlockAck(BlockAck {
+        0 => VifCommand::Reset,
+        1 | 2 => VifCommand::Initialize,
+        4 => VifCommand::Flush(rng.random()),
+        5 => VifCommand::AddStation(station, bssid(rng.random_range(0..3)), PeerHt::default()),
+        6 => VifCommand::RemoveStation(bssid(rng.random_range(0..3))),
+        7 => VifCommand::RemoveKey(station, rng.random()),
+        8 => VifCommand::BlockAck(BlockAck {
             station,
             tid: rng.random(),
             start: Some(0),
         }),
-        9 => Command::RateTable(
+        9 => VifCommand::RateTable(
             station,
             Box::new(if rng.random() {
                 ladder()
@@ -46,11 +45,11 @@ fn any_command(rng: &mut SmallRng) -> Command {
             }),
             AggregationLimits::default(),
         ),
-        10 => Command::SwitchChannel(ChannelSwitch {
+        10 => VifCommand::SwitchChannel(ChannelSwitch {
             channel: channel(rng.random_range(30..60)),
             after: Micros(rng.random_range(0..u64::MAX)),
         }),
-        11 => Command::SetKey(Box::new(Key {
+        11 => VifCommand::SetKey(Box::new(Key {
             station,
             slot: rng.random(),
             index: rng.random(),
@@ -58,10 +57,9 @@ fn any_command(rng: &mut SmallRng) -> Command {
             cipher: Cipher::Ccmp,
             bytes: rng.random(),
         })),
-        12 | 13 => Command::ScanSlot(Box::new(any_visit(rng))),
-        14 => Command::TxPower(rng.random()),
-        15 => Command::Statistics { clear: true },
-        _ => Command::Configure(Box::new(VifConfig {
+        14 => VifCommand::TxPower(rng.random()),
+        15 => VifCommand::Statistics { clear: true },
+        _ => VifCommand::Configure(Box::new(VifConfig {
             address: own(rng.random_range(0..5)),
             bssid: bssid(rng.random_range(0..3)),
             mode: Mode::Station,
@@ -139,20 +137,25 @@ proptest! {
         let mut world = World::new(&[36, 37]);
         for _ in 0..150 {
             let number = rng.random_range(0..3);
+            match rng.random_range(0..10) {
+                0 => drop(world.leave_scan(number)),
+                1 => drop(world.request(NicRequest::ScanSlot(Box::new(any_visit(&mut rng))))),
+                _ => {}
+            }
             if rng.random_range(0..3) == 0 {
                 let frame = uplink(number, rng.random_range(0..2), &[0; 200]);
                 world.send(number, &frame, |t| t.queue = rng.random_range(0..40));
             } else {
                 let command = any_command(&mut rng);
-                let (initialize, reset) = (matches!(command, Command::Initialize), matches!(command, Command::Reset));
+                let (initialize, reset) = (matches!(command, VifCommand::Initialize), matches!(command, VifCommand::Reset));
                 if initialize && world.nic.card.vmacs.get(vm(number)).is_some() { continue; }
-                let later = matches!(command, Command::Flush(_) | Command::ScanSlot(_));
+                let later = matches!(command, VifCommand::Flush(_));
                 if later || reset { world.ask(number, command); } else { world.answer(number, command); }
             }
             world.run(Micros(rng.random_range(0..20_000)));
             world.assert_conserved();
         }
-        for number in 0..3 { world.ask(number, Command::Reset); }
+        for number in 0..3 { world.ask(number, VifCommand::Reset); }
         world.run(Micros::from_millis(100));
         world.assert_conserved();
         for number in 0..3 { prop_assert_eq!(world.nic.vm_counters(vm(number)).queued, 0); }

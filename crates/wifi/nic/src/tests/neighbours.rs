@@ -35,8 +35,8 @@ fn neighbours() -> World {
         world.join(number, 0);
         world.set_key(number, 0, false, KEY);
         world.set_key(number, 1, true, KEY);
-        world.ask(number, Command::Timing(timing(5)));
-        world.ask(number, Command::TxPower(20));
+        world.ask(number, VifCommand::Timing(timing(5)));
+        world.ask(number, VifCommand::TxPower(20));
         world.ask(number, block_ack(Some(7)));
     }
     world.run(Micros::from_millis(10));
@@ -46,8 +46,8 @@ fn neighbours() -> World {
     world
 }
 
-fn block_ack(start: Option<u16>) -> Command {
-    Command::BlockAck(BlockAck {
+fn block_ack(start: Option<u16>) -> VifCommand {
+    VifCommand::BlockAck(BlockAck {
         station: PEER,
         tid: 3,
         start,
@@ -55,7 +55,7 @@ fn block_ack(start: Option<u16>) -> Command {
 }
 
 /// VM 0 asks for this: its own state is now another, and its neighbour's is what it was.
-fn changes_its_own_only(command: Command) {
+fn changes_its_own_only(command: VifCommand) {
     let mut world = neighbours();
     let before = [0, 1].map(|number| state(&world.nic, number));
     world.ask(0, command);
@@ -77,12 +77,12 @@ fn configure_changes_the_own_vmac_only() {
 
 #[test]
 fn initialize_starts_the_own_vmac_only() {
-    changes_its_own_only(Command::Initialize);
+    changes_its_own_only(VifCommand::Initialize);
 }
 
 #[test]
 fn timing_is_per_vmac() {
-    changes_its_own_only(Command::Timing(timing(9)));
+    changes_its_own_only(VifCommand::Timing(timing(9)));
 }
 
 #[test]
@@ -91,17 +91,17 @@ fn channel_access_parameters_are_per_vmac() {
         cw_min: 1,
         ..EdcaParameters::DCF
     };
-    changes_its_own_only(Command::Edca([eager; 4]));
+    changes_its_own_only(VifCommand::Edca([eager; 4]));
 }
 
 #[test]
 fn a_station_enters_the_own_table_only() {
-    changes_its_own_only(Command::AddStation(PEER, bssid(5), PeerHt::default()));
+    changes_its_own_only(VifCommand::AddStation(PEER, bssid(5), PeerHt::default()));
 }
 
 #[test]
 fn a_station_leaves_the_own_table_only() {
-    changes_its_own_only(Command::RemoveStation(bssid(0)));
+    changes_its_own_only(VifCommand::RemoveStation(bssid(0)));
 }
 
 #[test]
@@ -111,12 +111,12 @@ fn flags_of_a_station_are_per_vmac() {
         ampdu_spacing: 5,
         ht40: true,
     };
-    changes_its_own_only(Command::ModifyStation(PEER, able));
+    changes_its_own_only(VifCommand::ModifyStation(PEER, able));
 }
 
 #[test]
 fn a_key_is_the_own_vmacs_only() {
-    changes_its_own_only(Command::SetKey(Box::new(Key {
+    changes_its_own_only(VifCommand::SetKey(Box::new(Key {
         station: PEER,
         slot: 0,
         index: 0,
@@ -128,7 +128,7 @@ fn a_key_is_the_own_vmacs_only() {
 
 #[test]
 fn a_key_goes_from_the_own_vmac_only() {
-    changes_its_own_only(Command::RemoveKey(PEER, 0));
+    changes_its_own_only(VifCommand::RemoveKey(PEER, 0));
 }
 
 #[test]
@@ -140,12 +140,12 @@ fn a_block_ack_agreement_is_per_vmac() {
 fn a_rate_ladder_is_per_vmac() {
     let slow = RateTable::from_iter([Rate::OFDM_6]);
     let limits = AggregationLimits::default();
-    changes_its_own_only(Command::RateTable(PEER, Box::new(slow), limits));
+    changes_its_own_only(VifCommand::RateTable(PEER, Box::new(slow), limits));
 }
 
 #[test]
 fn transmit_power_is_per_vmac() {
-    changes_its_own_only(Command::TxPower(2));
+    changes_its_own_only(VifCommand::TxPower(2));
 }
 
 #[test]
@@ -155,11 +155,11 @@ fn statistics_are_told_and_cleared_per_vmac() {
     world.send(0, &uplink(0, 0, b"one"), |_| {});
     world.run(Micros::from_millis(10));
     let before = state(&world.nic, 1);
-    let Reply::Statistics(told) = world.answer(0, Command::Statistics { clear: true }) else {
+    let Reply::Statistics(told) = world.answer(0, VifCommand::Statistics { clear: true }) else {
         panic!("statistics are the answer");
     };
     assert_eq!(told.transmitted, 1, "the neighbour's three are not in it");
-    let Reply::Statistics(now) = world.answer(0, Command::Statistics { clear: false }) else {
+    let Reply::Statistics(now) = world.answer(0, VifCommand::Statistics { clear: false }) else {
         panic!("statistics are the answer");
     };
     assert_eq!((now.transmitted, now.beacons), (0, 0));
@@ -172,7 +172,7 @@ fn a_channel_switch_is_per_vmac() {
         channel: channel(48),
         after: Micros::from_millis(10),
     };
-    changes_its_own_only(Command::SwitchChannel(switch));
+    changes_its_own_only(VifCommand::SwitchChannel(switch));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_flush_drops_the_own_frames_only() {
         world.send(0, &uplink(0, 0, b"goes"), |_| {});
     }
     let before = state(&world.nic, 1);
-    world.ask(0, Command::Flush(u32::MAX));
+    world.ask(0, VifCommand::Flush(u32::MAX));
     assert_eq!(world.nic.card.vmacs.get(vm(0)).unwrap().tx.len(), 0);
     assert_eq!(state(&world.nic, 1), before);
 }
@@ -191,7 +191,7 @@ fn a_flush_drops_the_own_frames_only() {
 fn a_reset_takes_the_own_vmac_only() {
     let mut world = neighbours();
     let before = state(&world.nic, 1);
-    world.ask(0, Command::Reset);
+    world.ask(0, VifCommand::Reset);
     assert!(world.nic.card.vmacs.get(vm(0)).is_none());
     assert_eq!(state(&world.nic, 1), before);
 }

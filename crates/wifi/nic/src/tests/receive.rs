@@ -105,7 +105,7 @@ fn own_beacons_always_come_and_foreign_ones_on_demand() {
     assert!(world.beacons_of(0, 0) >= 8);
     assert_eq!(world.beacons_of(0, 1), 0);
     assert!(world.beacons_of(1, 1) >= 8);
-    let Reply::Statistics(statistics) = world.answer(0, Command::Statistics { clear: false })
+    let Reply::Statistics(statistics) = world.answer(0, VifCommand::Statistics { clear: false })
     else {
         panic!("statistics");
     };
@@ -138,7 +138,7 @@ fn statistics_are_kept_per_vm_and_cleared_on_demand() {
     }
     world.send(1, &uplink(1, 0, b"x"), |_| {});
     world.run(SPAN);
-    let mut sent = |number, clear| match world.answer(number, Command::Statistics { clear }) {
+    let mut sent = |number, clear| match world.answer(number, VifCommand::Statistics { clear }) {
         Reply::Statistics(statistics) => statistics.transmitted,
         other => panic!("{other:?}"),
     };

@@ -14,7 +14,7 @@ fn let_sleep(world: &mut World) {
         transmit_timeout: Micros::from_millis(50),
         sleep_interval: 1,
     };
-    world.ask(0, Command::PowerSave(power));
+    world.request(NicRequest::PowerSave(power));
 }
 
 /// Two vMACs that have joined these access points a while ago, in a card that may sleep.
@@ -115,8 +115,8 @@ fn who_cannot_tell_its_access_point_does_not_sleep() {
 #[test]
 fn the_time_of_a_card_without_vmacs_counts_for_nothing() {
     let mut world = joined(&[36], 0);
-    world.ask(0, Command::Reset);
-    world.ask(1, Command::Reset);
+    world.ask(0, VifCommand::Reset);
+    world.ask(1, VifCommand::Reset);
     let before = world.nic.awake_time(world.now);
     world.run(SPAN);
     assert_eq!(world.nic.awake_time(world.now), before);

@@ -108,7 +108,7 @@ fn a_vm_without_a_vmac_may_not_send() {
     let tag = world.send(0, &uplink(0, 0, b"x"), |_| {});
     assert_eq!(world.status_of(0, tag), TxStatus::Refused);
     assert_eq!(
-        world.answer(0, Command::Flush(1)),
+        world.answer(0, VifCommand::Flush(1)),
         Reply::Refused(Refusal::NotInitialized)
     );
 }
@@ -140,7 +140,8 @@ fn without_an_answer_the_ladder_is_climbed_down_to_the_retry_limit() {
     let (_, report) = world.reports(0)[0];
     assert_eq!((report.status, report.retries), (TxStatus::NoAck, 5));
     assert_eq!(report.rate, Rate::Ofdm(OfdmRate::M54));
-    let Reply::Statistics(statistics) = world.answer(0, Command::Statistics { clear: true }) else {
+    let Reply::Statistics(statistics) = world.answer(0, VifCommand::Statistics { clear: true })
+    else {
         panic!("statistics");
     };
     assert_eq!((statistics.failed, statistics.retries), (1, 5));
@@ -200,7 +201,7 @@ fn flushed_frames_are_reported_in_order_before_the_answer() {
         t.category = AccessCategory::Video;
     });
     world.run(Micros(400));
-    let flush = world.ask(0, Command::Flush(1 << 2));
+    let flush = world.ask(0, VifCommand::Flush(1 << 2));
     world.run(SPAN);
     let done = world
         .events
@@ -241,7 +242,7 @@ fn a_reset_in_mid_transfer_leaves_the_neighbour_alone() {
         world.send(1, &uplink(1, 0, &[0; 1_000]), |_| {});
     }
     world.run(Micros::from_millis(5));
-    world.ask(0, Command::Reset);
+    world.ask(0, VifCommand::Reset);
     let reset = world
         .events
         .iter()
@@ -272,7 +273,7 @@ fn a_slow_neighbour_does_not_take_more_than_half_the_airtime() {
     let slow = RateTable::from_iter([Rate::OFDM_6]);
     world.ask(
         0,
-        Command::RateTable(
+        VifCommand::RateTable(
             StationIndex(0),
             Box::new(slow),
             AggregationLimits::default(),
@@ -298,7 +299,7 @@ fn an_assigned_address_is_refused_to_others_before_its_owner_is_up() {
     let mut world = World::new(&[36]);
     world.nic.assign(vm(0), own(0), AddressPolicy::Fixed);
     world.nic.assign(vm(1), own(1), AddressPolicy::Free);
-    world.answer(1, Command::Initialize);
+    world.answer(1, VifCommand::Initialize);
     let taken = world.configure(1, |c| c.address = own(0), Some(0));
     assert_eq!(taken, Reply::Refused(Refusal::AddressTaken));
     assert_eq!(world.nic.vm_counters(vm(1)).addresses_refused, 1);
@@ -328,7 +329,7 @@ fn a_vm_of_fixed_address_sends_nothing_under_another() {
 fn no_vm_takes_the_address_of_an_access_point_in_use() {
     let mut world = World::new(&[36]);
     world.join(0, 0);
-    world.answer(1, Command::Initialize);
+    world.answer(1, VifCommand::Initialize);
     let taken = world.configure(1, |c| c.address = bssid(0), None);
     assert_eq!(taken, Reply::Refused(Refusal::AddressTaken));
 }
@@ -337,10 +338,10 @@ fn no_vm_takes_the_address_of_an_access_point_in_use() {
 fn an_address_belongs_to_one_vmac() {
     let mut world = World::new(&[36]);
     world.join(0, 0);
-    world.answer(1, Command::Initialize);
+    world.answer(1, VifCommand::Initialize);
     let taken = world.configure(1, |c| c.address = own(0), Some(0));
     assert_eq!(taken, Reply::Refused(Refusal::AddressTaken));
-    world.ask(0, Command::Reset);
+    world.ask(0, VifCommand::Reset);
     assert_eq!(
         world.configure(1, |c| c.address = own(0), Some(0)),
         Reply::Ok

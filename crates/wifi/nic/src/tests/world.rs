@@ -101,20 +101,29 @@ impl World {
     }
 
     /// Asks and lets the NIC answer; gives the tag.
-    pub(super) fn ask(&mut self, number: usize, command: Command) -> Tag {
+    pub(super) fn ask(&mut self, number: usize, command: VifCommand) -> Tag {
         self.tag = self.tag.wrapping_add(1);
-        let request = Request {
-            tag: Tag(self.tag),
-            command,
-        };
-        self.nic
-            .request(self.now, vm(number), request, &mut self.air);
-        self.collect();
+        self.request(NicRequest::Vif(vm(number), Tag(self.tag), command));
         Tag(self.tag)
     }
 
+    /// Asks what the host driver alone asks for, or anything else; gives what that is answered at once, if it is for
+    /// the host driver.
+    pub(super) fn request(&mut self, request: NicRequest) -> Option<NicEvent> {
+        self.nic.request(self.now, request, &mut self.air);
+        self.collect()
+    }
+
+    /// The VM takes part in the scan no longer.
+    pub(super) fn leave_scan(&mut self, number: usize) -> Result<(), Refusal> {
+        match self.request(NicRequest::LeaveScan(vm(number))) {
+            Some(NicEvent::LeftScan(owner, left)) if owner == vm(number) => left,
+            other => panic!("answered at once: {other:?}"),
+        }
+    }
+
     /// Asks and gives the answer.
-    pub(super) fn answer(&mut self, number: usize, command: Command) -> Reply {
+    pub(super) fn answer(&mut self, number: usize, command: VifCommand) -> Reply {
         let tag = self.ask(number, command);
         let found = self.events.iter().find_map(|(owner, event)| match event {
             Event::Done(known, reply) if *known == tag && *owner == vm(number) => Some(reply),
@@ -125,21 +134,21 @@ impl World {
 
     /// Brings a vMAC up and associates it with access point `ap`.
     pub(super) fn join(&mut self, number: usize, ap: usize) {
-        assert_eq!(self.answer(number, Command::Initialize), Reply::Ok);
+        assert_eq!(self.answer(number, VifCommand::Initialize), Reply::Ok);
         self.configure(number, |_| {}, Some(ap));
         let timing = Timing {
             beacon_interval: 100,
             listen_interval: 1,
             dtim_period: 1,
         };
-        self.ask(number, Command::Timing(timing));
+        self.ask(number, VifCommand::Timing(timing));
         self.ask(
             number,
-            Command::AddStation(StationIndex(0), bssid(ap), PeerHt::default()),
+            VifCommand::AddStation(StationIndex(0), bssid(ap), PeerHt::default()),
         );
         self.ask(
             number,
-            Command::RateTable(
+            VifCommand::RateTable(
                 StationIndex(0),
                 Box::new(ladder()),
                 AggregationLimits::default(),
@@ -168,7 +177,7 @@ impl World {
             forget_stations: false,
         };
         change(&mut configuration);
-        self.answer(number, Command::Configure(Box::new(configuration)))
+        self.answer(number, VifCommand::Configure(Box::new(configuration)))
     }
 
     pub(super) fn set_key(&mut self, number: usize, index: u8, group: bool, bytes: [u8; 16]) {
@@ -181,7 +190,7 @@ impl World {
             bytes,
         };
         assert_eq!(
-            self.answer(number, Command::SetKey(Box::new(key))),
+            self.answer(number, VifCommand::SetKey(Box::new(key))),
             Reply::Ok
         );
     }
@@ -213,7 +222,7 @@ impl World {
             retry_limit: 7,
         };
         change(&mut transmit);
-        self.ask(number, Command::Transmit(transmit))
+        self.ask(number, VifCommand::Transmit(transmit))
     }
 
     /// Lets virtual time pass.
@@ -265,22 +274,25 @@ impl World {
         let Some(visit) = self.visits.pop_front() else {
             return;
         };
-        let request = Request {
-            tag: Tag::SCAN_SLOT,
-            command: Command::ScanSlot(Box::new(visit)),
-        };
-        let carrier = vm(15);
-        self.nic.request(self.now, carrier, request, &mut self.air);
+        let request = NicRequest::ScanSlot(Box::new(visit));
+        self.nic.request(self.now, request, &mut self.air);
     }
 
-    fn collect(&mut self) {
-        while let Some((vm, event)) = self.nic.next_event() {
-            if matches!(event, Event::Done(Tag::SCAN_SLOT, Reply::Ok)) {
-                self.visits_done += 1;
-                self.next_visit();
+    fn collect(&mut self) -> Option<NicEvent> {
+        let mut for_host = None;
+        while let Some(event) = self.nic.next_event() {
+            match event {
+                NicEvent::Vif(vm, event) => self.events.push((vm, event)),
+                other => {
+                    if matches!(other, NicEvent::ScanDone(Ok(()))) {
+                        self.visits_done += 1;
+                        self.next_visit();
+                    }
+                    for_host = Some(other);
+                }
             }
-            self.events.push((vm, event));
         }
+        for_host
     }
 
     fn at_ap(&mut self, at: usize, event: AirEvent) {
