@@ -1,7 +1,7 @@
 # What people type. Everything is done by cargo; this file only names it.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench setup bootstrap components lint clean
+.PHONY: help demo test check bench loom setup bootstrap components lint clean
 CARGO ?= cargo
 # Where rustup puts a toolchain, for shells that do not say so.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -29,6 +29,10 @@ check: components ## the quick subset for daily work: format, lints, units, stor
 
 bench: ## ticks and allocations per frame from doorbell to NIC and back
 	$(CARGO) bench
+
+# In a target folder of its own: the flag would rebuild everything else.
+loom: ## the wake-up protocol under every order of its steps
+	RUSTFLAGS="--cfg loom" $(CARGO) test -p airlane-lane --release --test loom --target-dir target/loom
 
 setup: bootstrap ## private QEMU, guest kernel and guest image in the cache folder
 	$(CARGO) xtask setup

@@ -16,6 +16,7 @@ pub mod stamp;
 mod time;
 mod token_bucket;
 mod vm_id;
+mod wake_up;
 
 pub use coalescing::{Coalescer, Coalescing, Verdict};
 pub use dispatcher::{Bytes, Cost, Dispatcher, MAX_WEIGHT, WhenEmpty};
@@ -25,3 +26,4 @@ pub use polling::{PollCounters, Poller, Polling};
 pub use time::{Instant, Micros};
 pub use token_bucket::TokenBucket;
 pub use vm_id::{MAX_VMS, VmId, VmIdError};
+pub use wake_up::WakeUp;

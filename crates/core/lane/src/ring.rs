@@ -7,7 +7,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::WakeUp;
 
 /// How the consumer is woken, for example by an eventfd. Called from the producer's thread.
 pub trait Wake: Send + Sync {
@@ -23,11 +25,18 @@ impl Wake for NoWake {
 }
 
 struct Shared {
-    sleeping: AtomicBool,
-    /// The consumer looks again by itself.
-    returns: AtomicBool,
+    wake_up: WakeUp,
     wakes: AtomicU64,
     wake: Arc<dyn Wake>,
+}
+
+impl Shared {
+    fn wake_if(&self, asleep: bool) {
+        if asleep {
+            self.wakes.fetch_add(1, Ordering::Relaxed);
+            self.wake.wake();
+        }
+    }
 }
 
 /// The producer's end.
@@ -46,8 +55,7 @@ pub struct Receiver<T> {
 pub fn ring<T>(capacity: usize, wake: Arc<dyn Wake>) -> (Sender<T>, Receiver<T>) {
     let (producer, consumer) = rtrb::RingBuffer::new(capacity);
     let shared = Arc::new(Shared {
-        sleeping: AtomicBool::new(true),
-        returns: AtomicBool::new(false),
+        wake_up: WakeUp::default(),
         wakes: AtomicU64::new(0),
         wake,
     });
@@ -66,7 +74,7 @@ impl<T> Sender<T> {
     /// Appends `item`; gives it back when the ring is full.
     pub fn push(&mut self, item: T) -> Result<(), T> {
         self.append_one(item)?;
-        self.wake_sleeper();
+        self.shared.wake_if(self.shared.wake_up.appended());
         Ok(())
     }
 
@@ -74,10 +82,7 @@ impl<T> Sender<T> {
     /// itself ([`Receiver::will_return`]). Gives the item back when the ring is full.
     pub fn push_quietly(&mut self, item: T) -> Result<(), T> {
         self.append_one(item)?;
-        std::sync::atomic::fence(Ordering::SeqCst);
-        if !self.shared.returns.load(Ordering::Relaxed) {
-            self.wake_sleeper();
-        }
+        self.shared.wake_if(self.shared.wake_up.appended_quietly());
         Ok(())
     }
 
@@ -95,7 +100,7 @@ impl<T> Sender<T> {
             let _ = self.ring.push(item);
         }
         if count > 0 {
-            self.wake_sleeper();
+            self.shared.wake_if(self.shared.wake_up.appended());
         }
         count
     }
@@ -108,16 +113,6 @@ impl<T> Sender<T> {
     /// True once the consumer's end is gone: nothing pushed will ever be read.
     pub fn is_abandoned(&self) -> bool {
         self.ring.is_abandoned()
-    }
-
-    fn wake_sleeper(&self) {
-        std::sync::atomic::fence(Ordering::SeqCst);
-        if self.shared.sleeping.load(Ordering::Relaxed)
-            && self.shared.sleeping.swap(false, Ordering::SeqCst)
-        {
-            self.shared.wakes.fetch_add(1, Ordering::Relaxed);
-            self.shared.wake.wake();
-        }
     }
 }
 
@@ -150,19 +145,13 @@ impl<T> Receiver<T> {
 
     /// Says that the consumer is about to sleep. `false`: an item has come meanwhile, do not sleep.
     pub fn announce_sleep(&self) -> bool {
-        self.shared.sleeping.store(true, Ordering::SeqCst);
-        std::sync::atomic::fence(Ordering::SeqCst);
-        if self.ring.is_empty() {
-            return true;
-        }
-        self.shared.sleeping.store(false, Ordering::SeqCst);
-        false
+        self.shared.wake_up.announce_sleep(|| self.ring.is_empty())
     }
 
     /// Whether the consumer looks again by itself, however long it sleeps. Said before
     /// [`Self::announce_sleep`], so that of a quiet item either the producer knows or the consumer sees it.
     pub fn will_return(&self, returns: bool) {
-        self.shared.returns.store(returns, Ordering::Relaxed);
+        self.shared.wake_up.will_return(returns);
     }
 
     /// How many times the producer had to wake this consumer.
