@@ -73,7 +73,7 @@ pub fn run(options: &Options) -> Result<()> {
         .iter()
         .filter(|series| options.kernel.wants(series));
     let wanted: Vec<_> = wanted.collect();
-    let extra = usize::from(options.with_tshark) + usize::from(options.uml);
+    let extra = usize::from(options.with_tshark) + 2 * usize::from(options.uml);
     let mut progress = Progress::new(5 + wanted.len() + extra);
 
     let qemu = progress.step("QEMU", || qemu::ensure(&cache))?;
@@ -89,6 +89,8 @@ pub fn run(options: &Options) -> Result<()> {
     }
     if options.uml {
         progress.step("User Mode Linux", || uml::ensure(&cache, &userland))?;
+        let trial = || uml::try_out(&cache, &image::base(&base));
+        progress.step("trial of User Mode Linux", trial)?;
     }
     let kernels = kernel::present(&cache)?;
     let accel = progress.step("accelerator", || {

@@ -140,6 +140,9 @@ fn of_setup(setup: &Setup) -> Vec<Finding> {
     findings
 }
 
+/// The oldest User Mode Linux that was seen to run programs on a processor with AMX: 6.1 and 6.12 have no room for its registers.
+const COPES_WITH_AMX: (u32, u32) = (7, 2);
+
 /// Only there when it was asked for, so its absence is no fault. Its guests' memory lies in `/dev/shm`.
 fn uml(setup: &Setup) -> Result<String> {
     let Some(uml) = &setup.uml else {
@@ -148,12 +151,24 @@ fn uml(setup: &Setup) -> Result<String> {
         ));
     };
     readable(&uml.image).and(readable(&uml.modules))?;
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    ensure!(
+        copes(&uml.release, &cpuinfo),
+        "this processor has AMX: every guest of User Mode Linux {} dies at start (ptrace set fp regs failed)",
+        uml.release
+    );
     let free = free_mib(Path::new("/dev/shm"))?;
     ensure!(
         free >= MEMORY,
         "{free} MiB free in /dev/shm, {MEMORY} MiB needed for its guests' memory"
     );
     Ok(format!("{}, {free} MiB free in /dev/shm", uml.release))
+}
+
+/// Whether a User Mode Linux of this release runs programs on the processor that `/proc/cpuinfo` describes.
+fn copes(release: &str, cpuinfo: &str) -> bool {
+    let has_amx = cpuinfo.split_whitespace().any(|flag| flag == "amx_tile");
+    !has_amx || numbers(release).is_some_and(|version| version >= COPES_WITH_AMX)
 }
 
 fn readable(path: &Path) -> Result<()> {
@@ -178,8 +193,12 @@ fn qemu(setup: &Setup) -> Result<String> {
 
 /// `QEMU emulator version 11.1.3 (…)`
 fn version(line: &str) -> Option<(u32, u32)> {
-    let (_, rest) = line.split_once("version ")?;
-    let mut numbers = rest.split(['.', ' ']).map(|part| part.parse().ok());
+    numbers(line.split_once("version ")?.1)
+}
+
+/// The first two numbers of a version such as `7.2.12` or `11.1.3 (…)`.
+fn numbers(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split(['.', ' ']).map(|part| part.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }
 
@@ -343,6 +362,13 @@ mod tests {
             modules: "/nonexistent/modules.cpio".into(),
         });
         assert!(uml(&setup).is_err());
+    }
+
+    #[test]
+    fn a_kernel_that_amx_kills_is_told() {
+        let (amx, plain) = ("flags : fpu amx_tile amx_int8\n", "flags : fpu avx512f\n");
+        assert!(!copes("6.1.192", amx) && !copes("6.12.1", amx) && !copes("unknown", amx));
+        assert!(copes("7.2.12", amx) && copes("10.0.1", amx) && copes("6.1.192", plain));
     }
 
     #[test]
