@@ -1,5 +1,6 @@
 //! A guest's console log: its last lines for people, and the lines that no healthy run has.
 
+use super::known_faults::excused;
 use std::path::Path;
 
 /// Phrases of the kernel and of the card's drivers that tell of a fault, in small letters.
@@ -55,10 +56,12 @@ pub fn tail(log: &str, count: usize) -> Vec<&str> {
         .to_vec()
 }
 
-/// All lines of a console log that tell of a warning, a crash or a firmware error.
+/// All lines of a console log that tell of a warning, a crash or a firmware error, but those of known faults of the kernel.
 pub fn faults(log: &str) -> Vec<Fault> {
+    let excused = excused(log);
+    let known = |at: usize| excused.iter().any(|(line, _)| *line == at);
     let numbered = log.lines().enumerate();
-    let bad = numbered.filter(|(_, line)| is_fault(line));
+    let bad = numbered.filter(|(at, line)| is_fault(line) && !known(*at));
     bad.map(|(index, line)| Fault {
         line: index + 1,
         text: line.trim().to_owned(),

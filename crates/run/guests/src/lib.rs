@@ -21,6 +21,7 @@ pub mod certificates;
 pub mod clock;
 pub mod config;
 pub mod console;
+pub mod known_faults;
 pub mod line;
 pub mod monitor;
 pub mod overlay;

@@ -3,7 +3,8 @@
 use super::findings::Findings;
 use crate::session::Session;
 use airlane_guests::console::{Fault, faults, read};
-use std::path::Path;
+use airlane_guests::known_faults::excused;
+use std::path::{Path, PathBuf};
 
 /// The check's name in the report.
 const NAME: &str = "console";
@@ -25,10 +26,27 @@ pub fn check(session: &mut Session, findings: &mut Findings, complete: bool) {
             .flat_map(|path| bad_lines(path, complete))
             .collect();
         let detail = match bad.first() {
-            None => "no driver or kernel fault".to_owned(),
+            None => healthy(&consoles),
             Some(first) => format!("{} bad lines, the first: {first}", bad.len()),
         };
         findings.add(session, NAME, &vm, bad.is_empty(), detail);
+    }
+}
+
+/// What is said of logs without a fault: a known fault of the kernel is named all the same.
+fn healthy(consoles: &[PathBuf]) -> String {
+    let mut known: Vec<&str> = consoles
+        .iter()
+        .flat_map(|path| excused(&read(path)))
+        .map(|(_, fault)| fault.name)
+        .collect();
+    known.dedup();
+    match known.as_slice() {
+        [] => "no driver or kernel fault".to_owned(),
+        names => format!(
+            "no driver or kernel fault but a known one: {}",
+            names.join("; ")
+        ),
     }
 }
 
