@@ -136,7 +136,12 @@ fn messages_wait_for_a_buffer() {
     tx.send(&guest, &frame_message(1, &[9; 50]));
     assert!(matches!(bench.next(), FromHwsim::Connected));
     bench.to.push(receive(6)).unwrap();
-    std::thread::sleep(Duration::from_millis(50));
+    // Three frames that come through, one after the other: by the last one the server has also looked at what the medium said.
+    for cookie in 2..4 {
+        assert!(matches!(bench.next(), FromHwsim::Frame(_)));
+        tx.send(&guest, &frame_message(cookie, &[9; 50]));
+    }
+    assert!(matches!(bench.next(), FromHwsim::Frame(_)));
     assert_eq!(bench.server.counters().received, 0);
     rx.offer(&guest, true);
     rx.kick.write(1).unwrap();

@@ -298,7 +298,15 @@ fn an_interrupt_says_what_the_guest_wrote_into_the_capability() {
     // Nobody has posted a buffer: the interrupt waits for one.
     bench.seen.lock().unwrap().interrupts = 1;
     bench.wake.write(1).unwrap();
-    std::thread::sleep(Duration::from_millis(50));
+    for _ in 0..400 {
+        if bench.seen.lock().unwrap().interrupts == 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(bench.seen.lock().unwrap().interrupts, 0, "it was taken");
+    // A request answered after that: the turn that took the interrupt is over.
+    ask(&guest, &mut commands, &message(CFG_READ, 0, 1, 0, &[]), 8);
     assert_eq!(u16::from_le_bytes(guest.get(interrupts.used() + 2)), 0);
     interrupts.offer(&guest, true);
     interrupts.kick.write(1).unwrap();

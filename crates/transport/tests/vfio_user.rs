@@ -9,7 +9,6 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use airlane_transport::{Counters, Ended, EventFd, VfioUserError, VfioUserServer};
 use toy::{Toy, WINDOW, WINDOW_AT, access, event, memfd, message, reply, version, wait_for};
@@ -264,9 +263,12 @@ fn intx_signals_once_until_it_is_unmasked() {
 #[test]
 fn the_radio_wakes_the_lane_and_stop_ends_it() {
     let served = serve("stop", 1);
-    let client = Client::new(&served.path).unwrap();
+    let mut client = Client::new(&served.path).unwrap();
     served.wake.write(1).unwrap();
-    std::thread::sleep(Duration::from_millis(50));
+    // By the answer to the second read the turn that began with both, the first read and the wake-up, is over.
+    for _ in 0..2 {
+        client.region_read(0, 0x20, &mut [0; 4]).unwrap();
+    }
     assert!(served.wake.read().is_err(), "the wake-up was consumed");
     served.stop.write(1).unwrap();
     let (ended, _, toy) = served.thread.join().unwrap().remove(0);
