@@ -3,7 +3,7 @@
 use super::Device;
 use crate::interrupt::cause;
 use crate::loader::{self, Microcode};
-use crate::registers::{Found, Written, csr, fh, prph, scd};
+use crate::registers::{Doorbell, Found, Port, Written, csr, fh, prph};
 use crate::response;
 
 /// The two byte-wide registers: interrupt coalescing and periodic interrupts. Neither has an effect.
@@ -12,9 +12,10 @@ const BYTE_REGISTERS: [u64; 2] = [0x004, 0x005];
 const NMI: u32 = 1 << 7;
 /// The error that the driver's log shows after an NMI.
 const NMI_ERROR: u32 = 0x84;
-/// Configuration words of the transmit channels 0 to 7.
-const FIRST_DATA_CHANNEL: u32 = 0x1d00;
-const LAST_DATA_CHANNEL: u32 = 0x1de0;
+/// Transmit channels up to this one carry queues.
+const LAST_DATA_CHANNEL: u32 = 7;
+/// The transmit channel that loads microcode.
+const SERVICE_CHANNEL: u32 = 9;
 
 impl Device {
     /// Reads BAR 0. Registers are 32 bits wide; other widths read the parts, and are counted.
@@ -67,9 +68,13 @@ impl Device {
         } else {
             self.fh.read(offset)
         };
+        self.found(found, offset)
+    }
+
+    fn found(&mut self, found: Found, offset: u32) -> u32 {
         match found {
             Found::Value(value) => value,
-            Found::Port => self.read_port(offset),
+            Found::Port(port, element) => self.read_port(port, element),
             Found::Unlisted => self.unlisted_read(offset),
         }
     }
@@ -92,31 +97,66 @@ impl Device {
         } else {
             self.fh.write(offset, value)
         };
+        self.written(written, offset, value);
+    }
+
+    fn written(&mut self, written: Written, offset: u32, value: u32) {
         match written {
             Written::Stored => {}
-            Written::Told if offset < csr::END => self.csr_written(offset, value),
-            Written::Told => self.fh_written(offset, value),
+            Written::Rings(doorbell, element) => self.ring(doorbell, element, value),
+            Written::Port(port, element) => self.write_port(port, element, value),
             Written::Unlisted => self.unlisted_write(offset, value),
         }
     }
 
-    fn csr_written(&mut self, offset: u32, value: u32) {
-        match offset {
-            csr::INT => {
+    fn ring(&mut self, doorbell: Doorbell, element: u32, value: u32) {
+        match doorbell {
+            Doorbell::Acknowledge => {
                 self.interrupts
                     .acknowledged(&mut self.csr, &mut self.memory, value);
             }
-            csr::INT_MASK => self.interrupts.update(&self.csr, &mut self.memory),
-            csr::RESET => self.reset_written(value),
-            csr::GP_CNTRL => self.power_written(value),
-            csr::EEPROM_REG => self.csr.set(offset, self.eeprom.answer(value)),
-            csr::UCODE_GP1_SET => self.change_mailbox(value, 0),
-            csr::UCODE_GP1_CLR => self.change_mailbox(0, value),
-            csr::DRAM_INT_TBL => self.interrupts.set_table(value),
-            csr::MEM_WDAT => self.write_memory_window(value),
-            csr::PRPH_WDAT => self.write_peripheral(value),
-            csr::WRPTR => self.doorbell(value),
-            _ => {}
+            Doorbell::InterruptMask => self.interrupts.update(&self.csr, &mut self.memory),
+            Doorbell::Reset => self.reset_written(value),
+            Doorbell::Power => self.power_written(value),
+            Doorbell::EepromWord => self.csr.set(csr::EEPROM_REG, self.eeprom.answer(value)),
+            Doorbell::InterruptTable => self.interrupts.set_table(value),
+            Doorbell::Transmit => self.doorbell(value),
+            Doorbell::Receive => self.buffers_posted(value),
+            Doorbell::ReceiveConfig => self.receive_configured(value),
+            Doorbell::TransmitConfig => self.transmit_configured(element, value),
+            Doorbell::Nmi if value & NMI != 0 => self.die(),
+            Doorbell::Nmi => {}
+            Doorbell::QueueStatus => self.queue_status_written(queue(element), value),
+        }
+    }
+
+    fn write_port(&mut self, port: Port, element: u32, value: u32) {
+        match port {
+            Port::MailboxSet => self.change_mailbox(value, 0),
+            Port::MailboxClear => self.change_mailbox(0, value),
+            Port::MemoryWrite => self.write_memory_window(value),
+            Port::PeripheralWrite => self.write_peripheral(value),
+            Port::QueueReadPointer => {
+                let [index, ..] = value.to_le_bytes();
+                self.read_pointer_written(queue(element), index);
+            }
+            Port::MemoryRead | Port::PeripheralRead | Port::QueueWritePointer => {}
+        }
+    }
+
+    fn read_port(&mut self, port: Port, element: u32) -> u32 {
+        match port {
+            Port::MemoryRead => self.read_memory_window(),
+            Port::PeripheralRead => self.read_peripheral(),
+            Port::QueueReadPointer => {
+                let transmits = self.transmits.get(usize::from(queue(element)));
+                transmits.map_or(0, |transmits| u32::from(transmits.head()))
+            }
+            Port::QueueWritePointer => {
+                let queue = self.scheduler.queue(queue(element));
+                queue.map_or(0, |queue| u32::from(queue.write))
+            }
+            Port::MailboxSet | Port::MailboxClear | Port::MemoryWrite | Port::PeripheralWrite => 0,
         }
     }
 
@@ -174,15 +214,18 @@ impl Device {
         self.raise(cause::SOFTWARE_ERROR);
     }
 
-    fn fh_written(&mut self, offset: u32, value: u32) {
-        match offset {
-            fh::RX_WPTR => {
-                self.rx.post(value as u8);
-                self.deliver();
-            }
-            fh::RX_CONFIG => self.receive_configured(value),
-            fh::SERVICE_CONFIG if value & fh::ENABLE != 0 => self.load_section(),
-            FIRST_DATA_CHANNEL..=LAST_DATA_CHANNEL if value == 0 && self.is_up() => self.stop(),
+    /// RSCSR_RBDCB_WPTR: one byte is the index.
+    fn buffers_posted(&mut self, value: u32) {
+        let [index, ..] = value.to_le_bytes();
+        self.rx.post(index);
+        self.deliver();
+    }
+
+    /// TCSR_CONFIG: the service channel is started; any of the data channels is stopped by a driver that goes away.
+    fn transmit_configured(&mut self, channel: u32, value: u32) {
+        match channel {
+            SERVICE_CHANNEL if value & fh::ENABLE != 0 => self.load_section(),
+            0..=LAST_DATA_CHANNEL if value == 0 && self.is_up() => self.stop(),
             _ => {}
         }
     }
@@ -206,16 +249,10 @@ impl Device {
         }
     }
 
-    fn read_port(&mut self, offset: u32) -> u32 {
-        match offset {
-            csr::MEM_RDAT => {
-                let address = self.csr.get(csr::MEM_RADDR);
-                self.csr.set(csr::MEM_RADDR, address.wrapping_add(4));
-                self.sram.read(address)
-            }
-            csr::PRPH_RDAT => self.read_peripheral(),
-            _ => 0,
-        }
+    fn read_memory_window(&mut self) -> u32 {
+        let address = self.csr.get(csr::MEM_RADDR);
+        self.csr.set(csr::MEM_RADDR, address.wrapping_add(4));
+        self.sram.read(address)
     }
 
     fn write_memory_window(&mut self, value: u32) {
@@ -230,49 +267,20 @@ impl Device {
             Found::Unlisted => self.prph.read(address),
             found => found,
         };
-        match found {
-            Found::Value(value) => value,
-            Found::Port => self.read_queue_pointer(address),
-            Found::Unlisted => self.unlisted_read(address),
-        }
-    }
-
-    fn read_queue_pointer(&self, address: u32) -> u32 {
-        let read = queue_of(address, scd::QUEUE_RDPTR);
-        if let Some(number) = read {
-            let head = self.transmits.get(usize::from(number));
-            return head.map_or(0, |transmits| u32::from(transmits.head()));
-        }
-        let write = queue_of(address, scd::QUEUE_WRPTR);
-        let queue = write.and_then(|number| self.scheduler.queue(number));
-        queue.map_or(0, |queue| u32::from(queue.write))
+        self.found(found, address)
     }
 
     fn write_peripheral(&mut self, value: u32) {
         let address = self.csr.get(csr::PRPH_WADDR) & prph::ADDRESS_MASK;
-        match self.scd.write(address, value) {
-            Written::Stored => {}
-            Written::Told => self.scheduler_written(address, value),
-            Written::Unlisted => match self.prph.write(address, value) {
-                Written::Stored => {}
-                Written::Told if address == prph::SET_NMI && value & NMI != 0 => self.die(),
-                Written::Told => {}
-                Written::Unlisted => self.unlisted_write(address, value),
-            },
-        }
-    }
-
-    fn scheduler_written(&mut self, address: u32, value: u32) {
-        if let Some(number) = queue_of(address, scd::QUEUE_STATUS) {
-            self.queue_status_written(number, value);
-        } else if let Some(number) = queue_of(address, scd::QUEUE_RDPTR) {
-            self.read_pointer_written(number, value as u8);
-        }
+        let written = match self.scd.write(address, value) {
+            Written::Unlisted => self.prph.write(address, value),
+            written => written,
+        };
+        self.written(written, address, value);
     }
 }
 
-/// Which queue's element of the register array at `base` lies at `address`.
-fn queue_of(address: u32, base: u32) -> Option<u8> {
-    let number = address.checked_sub(base)? / 4;
-    (number < scd::QUEUES).then_some(number as u8)
+/// The queue of an element of the scheduler's arrays, which have [`scd::QUEUES`] each.
+fn queue(element: u32) -> u8 {
+    u8::try_from(element).unwrap_or(u8::MAX)
 }

@@ -1,6 +1,6 @@
 //! Control and status registers, and the indirect windows behind HBUS (`iwl-csr.h`).
 
-use super::{Block, Register, Rule, well_formed};
+use super::{Block, Doorbell, Port, Register, Rule, well_formed};
 
 pub const INT: u32 = 0x008;
 pub const INT_MASK: u32 = 0x00c;
@@ -12,18 +12,10 @@ pub const EEPROM_REG: u32 = 0x02c;
 pub const EEPROM_GP: u32 = 0x030;
 pub const OTP_GP: u32 = 0x034;
 pub const UCODE_GP1: u32 = 0x054;
-pub const UCODE_GP1_SET: u32 = 0x058;
-pub const UCODE_GP1_CLR: u32 = 0x05c;
-pub const DRAM_INT_TBL: u32 = 0x0a0;
 pub const MEM_RADDR: u32 = 0x40c;
 pub const MEM_WADDR: u32 = 0x410;
-pub const MEM_WDAT: u32 = 0x418;
-pub const MEM_RDAT: u32 = 0x41c;
 pub const PRPH_WADDR: u32 = 0x444;
 pub const PRPH_RADDR: u32 = 0x448;
-pub const PRPH_WDAT: u32 = 0x44c;
-pub const PRPH_RDAT: u32 = 0x450;
-pub const WRPTR: u32 = 0x460;
 /// EEPROM_GP: the OTP is good, there is no EEPROM.
 pub const SIGNATURE_OTP: u32 = 1;
 /// OTP_GP: the OTP is what there is.
@@ -76,32 +68,32 @@ const REGISTERS: &[Register] = &[
     at(
         0x008,
         "INT",
-        Rule::ClearsOnes,
+        Rule::ClearsOnes(Some(Doorbell::Acknowledge)),
         "iwl-csr.h CSR_INT: pending causes",
     ),
     at(
         0x00c,
         "INT_MASK",
-        Rule::Doorbell(ALL),
+        Rule::Doorbell(ALL, Doorbell::InterruptMask),
         "iwl-csr.h CSR_INT_MASK: causes that raise the line",
     ),
     at(
         0x010,
         "FH_INT_STATUS",
-        Rule::ClearsOnes,
+        Rule::ClearsOnes(None),
         "iwl-csr.h CSR_FH_INT_STATUS: DMA causes",
     ),
     at(0x018, "GPIO_IN", Rule::ReadOnly, "not used by this family"),
     at(
         0x020,
         "RESET",
-        Rule::Doorbell(0x8000_0000),
+        Rule::Doorbell(0x8000_0000, Doorbell::Reset),
         "iwl-csr.h CSR_RESET: stop DMA, reset, start the CPU with 0",
     ),
     at(
         0x024,
         "GP_CNTRL",
-        Rule::Doorbell(0x0000_040c),
+        Rule::Doorbell(0x0000_040c, Doorbell::Power),
         "power and clock handshake; bit 27 is the radio switch",
     )
     .reset(GP_RADIO_ENABLED),
@@ -114,7 +106,7 @@ const REGISTERS: &[Register] = &[
     at(
         0x02c,
         "EEPROM_REG",
-        Rule::Doorbell(0),
+        Rule::Doorbell(0, Doorbell::EepromWord),
         "word port: address out, data << 16 | 1 back",
     ),
     at(
@@ -144,11 +136,16 @@ const REGISTERS: &[Register] = &[
         Rule::Masked(ALL),
         "mailbox bits; bit 0, asleep, is never set",
     ),
-    at(0x058, "UCODE_DRV_GP1_SET", Rule::Port, "sets bits of 0x054"),
+    at(
+        0x058,
+        "UCODE_DRV_GP1_SET",
+        Rule::Port(Port::MailboxSet),
+        "sets bits of 0x054",
+    ),
     at(
         0x05c,
         "UCODE_DRV_GP1_CLR",
-        Rule::Port,
+        Rule::Port(Port::MailboxClear),
         "clears bits of 0x054",
     ),
     at(0x060, "UCODE_DRV_GP2", Rule::Masked(ALL), "not used"),
@@ -168,7 +165,7 @@ const REGISTERS: &[Register] = &[
     at(
         0x0a0,
         "DRAM_INT_TBL",
-        Rule::Doorbell(ALL),
+        Rule::Doorbell(ALL, Doorbell::InterruptTable),
         "interrupt cause table: address >> 12, enable bit 31",
     ),
     at(
@@ -211,8 +208,18 @@ const REGISTERS: &[Register] = &[
         Rule::Masked(ALL),
         "SRAM write address, advances by 4 with each write",
     ),
-    at(0x418, "HBUS_TARG_MEM_WDAT", Rule::Port, "SRAM write data"),
-    at(0x41c, "HBUS_TARG_MEM_RDAT", Rule::Port, "SRAM read data"),
+    at(
+        0x418,
+        "HBUS_TARG_MEM_WDAT",
+        Rule::Port(Port::MemoryWrite),
+        "SRAM write data",
+    ),
+    at(
+        0x41c,
+        "HBUS_TARG_MEM_RDAT",
+        Rule::Port(Port::MemoryRead),
+        "SRAM read data",
+    ),
     at(0x430, "HBUS_TARG_MBX_C", Rule::Masked(ALL), "mailbox"),
     at(
         0x444,
@@ -229,19 +236,19 @@ const REGISTERS: &[Register] = &[
     at(
         0x44c,
         "HBUS_TARG_PRPH_WDAT",
-        Rule::Port,
+        Rule::Port(Port::PeripheralWrite),
         "peripheral write data",
     ),
     at(
         0x450,
         "HBUS_TARG_PRPH_RDAT",
-        Rule::Port,
+        Rule::Port(Port::PeripheralRead),
         "peripheral read data",
     ),
     at(
         0x460,
         "HBUS_TARG_WRPTR",
-        Rule::Doorbell(ALL),
+        Rule::Doorbell(ALL, Doorbell::Transmit),
         "transmit doorbell: write index, queue << 8",
     ),
 ];

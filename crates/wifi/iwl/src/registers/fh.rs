@@ -1,6 +1,6 @@
 //! The DMA engine, "flow handler" (`iwl-fh.h`).
 
-use super::{Block, Register, Rule, well_formed};
+use super::{Block, Doorbell, Register, Rule, well_formed};
 
 /// Service channel: source address bits 31:0.
 pub const SERVICE_SOURCE: u32 = 0x1948;
@@ -8,8 +8,6 @@ pub const SERVICE_SOURCE: u32 = 0x1948;
 pub const SERVICE_COUNT: u32 = 0x194c;
 /// Service channel: destination in device memory.
 pub const SERVICE_SRAM: u32 = 0x19c8;
-/// Service channel: start.
-pub const SERVICE_CONFIG: u32 = 0x1e20;
 /// TFD ring bases of queues 0 to 15, address >> 8.
 pub const CBBC_LOW: u32 = 0x19d0;
 /// TFD ring bases of queues 16 to 19.
@@ -18,10 +16,6 @@ pub const CBBC_HIGH: u32 = 0x1bf0;
 pub const RX_STATUS: u32 = 0x1bc0;
 /// Receive buffer descriptors, address >> 8.
 pub const RX_BASE: u32 = 0x1bc4;
-/// Receive doorbell.
-pub const RX_WPTR: u32 = 0x1bc8;
-/// Receive configuration; 0 stops.
-pub const RX_CONFIG: u32 = 0x1c00;
 /// Enable bit of a channel's configuration word.
 pub const ENABLE: u32 = 1 << 31;
 
@@ -83,7 +77,7 @@ const REGISTERS: &[Register] = &[
     at(
         0x1bc8,
         "RSCSR_RBDCB_WPTR",
-        Rule::Doorbell(0xff),
+        Rule::Doorbell(0xff, Doorbell::Receive),
         "receive doorbell: buffers below this index are posted",
     ),
     at(
@@ -102,7 +96,7 @@ const REGISTERS: &[Register] = &[
     at(
         0x1c00,
         "RCSR_CONFIG",
-        Rule::Doorbell(ALL),
+        Rule::Doorbell(ALL, Doorbell::ReceiveConfig),
         "receive channel: enable bit 31, buffer size 17:16; 0 stops",
     ),
     at(
@@ -129,7 +123,7 @@ const REGISTERS: &[Register] = &[
     at(
         0x1d00,
         "TCSR_CONFIG",
-        Rule::Doorbell(ALL),
+        Rule::Doorbell(ALL, Doorbell::TransmitConfig),
         "transmit channel n; on 9, bit 31 starts a microcode transfer",
     )
     .array(10, 0x20),

@@ -17,12 +17,63 @@ pub enum Rule {
     ReadOnly,
     /// Stores the bits of this mask.
     Masked(u32),
-    /// Clears the bits that are written as one; device code is told.
-    ClearsOnes,
-    /// Stores the bits of this mask; device code is told.
-    Doorbell(u32),
+    /// Clears the bits that are written as one; the device acts where a doorbell is named.
+    ClearsOnes(Option<Doorbell>),
+    /// Stores the bits of this mask, and the device acts.
+    Doorbell(u32, Doorbell),
     /// Stores nothing: reads and writes both go to device code.
-    Port,
+    Port(Port),
+}
+
+/// A register whose write makes the device act. The device matches them without a rest: a row of a table that names a new one
+/// does not compile until something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doorbell {
+    /// INT: causes are acknowledged.
+    Acknowledge,
+    /// INT_MASK: which causes raise the line.
+    InterruptMask,
+    /// RESET: stop, reset, die, or start with 0.
+    Reset,
+    /// GP_CNTRL: power and clock.
+    Power,
+    /// EEPROM_REG: the address of a word that is wanted.
+    EepromWord,
+    /// DRAM_INT_TBL: where the cause table lies.
+    InterruptTable,
+    /// HBUS_TARG_WRPTR: a transmit queue has new entries.
+    Transmit,
+    /// RSCSR_RBDCB_WPTR: receive buffers are posted.
+    Receive,
+    /// RCSR_CONFIG: the receive channel starts or stops.
+    ReceiveConfig,
+    /// TCSR_CONFIG: a transmit channel stops, or the service channel begins a transfer.
+    TransmitConfig,
+    /// DEVICE_SET_NMI: the microcode dies.
+    Nmi,
+    /// QUEUE_STATUS: a queue goes on or off.
+    QueueStatus,
+}
+
+/// A register that holds no value of its own. Matched without a rest by reads and by writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Port {
+    /// UCODE_DRV_GP1_SET.
+    MailboxSet,
+    /// UCODE_DRV_GP1_CLR.
+    MailboxClear,
+    /// HBUS_TARG_MEM_WDAT.
+    MemoryWrite,
+    /// HBUS_TARG_MEM_RDAT.
+    MemoryRead,
+    /// HBUS_TARG_PRPH_WDAT.
+    PeripheralWrite,
+    /// HBUS_TARG_PRPH_RDAT.
+    PeripheralRead,
+    /// QUEUE_WRPTR, one for each queue.
+    QueueWritePointer,
+    /// QUEUE_RDPTR, one for each queue.
+    QueueReadPointer,
 }
 
 /// A register, or an array of equal ones.
@@ -112,8 +163,10 @@ const fn well_formed(registers: &[Register]) -> bool {
 pub(crate) enum Written {
     /// The rule was applied; that is all.
     Stored,
-    /// The rule was applied; device code has to act.
-    Told,
+    /// The rule was applied, and the device acts: for this element of the row.
+    Rings(Doorbell, u32),
+    /// Nothing was stored: device code takes the value, for this element of the row.
+    Port(Port, u32),
     /// There is no such register.
     Unlisted,
 }
@@ -123,8 +176,8 @@ pub(crate) enum Written {
 pub(crate) enum Found {
     /// This value.
     Value(u32),
-    /// Device code knows the value.
-    Port,
+    /// Device code knows the value of this element of the row.
+    Port(Port, u32),
     /// There is no such register.
     Unlisted,
 }
@@ -162,62 +215,77 @@ impl Bank {
     pub fn read(&self, offset: u32) -> Found {
         match self.find(offset) {
             None => Found::Unlisted,
-            Some((register, _)) if register.rule == Rule::Port => Found::Port,
-            Some((_, at)) => Found::Value(self.values.get(at).copied().unwrap_or(0)),
+            Some(Place { row, element, at }) => match row.rule {
+                Rule::Port(port) => Found::Port(port, element),
+                _ => Found::Value(self.values.get(at).copied().unwrap_or(0)),
+            },
         }
     }
 
     /// A guest's write.
     pub fn write(&mut self, offset: u32, value: u32) -> Written {
-        let Some((register, at)) = self.find(offset) else {
+        let Some(Place { row, element, at }) = self.find(offset) else {
             return Written::Unlisted;
         };
         let Some(slot) = self.values.get_mut(at) else {
             return Written::Unlisted;
         };
-        match register.rule {
-            Rule::ReadOnly => Written::Stored,
+        let doorbell = match row.rule {
+            Rule::ReadOnly => None,
             Rule::Masked(mask) => {
                 *slot = merge(*slot, value, mask);
-                Written::Stored
+                None
             }
-            Rule::ClearsOnes => {
+            Rule::ClearsOnes(doorbell) => {
                 *slot &= !value;
-                Written::Told
+                doorbell
             }
-            Rule::Doorbell(mask) => {
+            Rule::Doorbell(mask, doorbell) => {
                 *slot = merge(*slot, value, mask);
-                Written::Told
+                Some(doorbell)
             }
-            Rule::Port => Written::Told,
-        }
+            Rule::Port(port) => return Written::Port(port, element),
+        };
+        doorbell.map_or(Written::Stored, |doorbell| {
+            Written::Rings(doorbell, element)
+        })
     }
 
     /// The device's own look at a register.
     pub fn get(&self, offset: u32) -> u32 {
         self.find(offset)
-            .and_then(|(_, at)| self.values.get(at).copied())
+            .and_then(|place| self.values.get(place.at).copied())
             .unwrap_or(0)
     }
 
     /// The device's own write, past the rule.
     pub fn set(&mut self, offset: u32, value: u32) {
-        if let Some((_, at)) = self.find(offset)
-            && let Some(slot) = self.values.get_mut(at)
+        if let Some(place) = self.find(offset)
+            && let Some(slot) = self.values.get_mut(place.at)
         {
             *slot = value;
         }
     }
 
-    fn find(&self, offset: u32) -> Option<(&'static Register, usize)> {
+    fn find(&self, offset: u32) -> Option<Place> {
         let rows = self.block.registers;
         let after = rows.partition_point(|row| row.offset <= offset);
-        let (row, element) = (0..after).rev().find_map(|row| {
-            let element = rows.get(row)?.element(offset)?;
-            Some((row, element))
-        })?;
-        Some((rows.get(row)?, self.starts.get(row)? + element as usize))
+        (0..after).rev().find_map(|index| {
+            let row = rows.get(index)?;
+            let element = row.element(offset)?;
+            let at = self.starts.get(index)? + usize::try_from(element).ok()?;
+            Some(Place { row, element, at })
+        })
     }
+}
+
+/// Where an offset leads.
+struct Place {
+    row: &'static Register,
+    /// Which one of the row's registers, counted from 0.
+    element: u32,
+    /// Index of its value.
+    at: usize,
 }
 
 const fn merge(old: u32, new: u32, mask: u32) -> u32 {
@@ -252,9 +320,9 @@ fn line(register: &Register) -> String {
     let rule = match register.rule {
         Rule::ReadOnly => "read only".to_owned(),
         Rule::Masked(mask) => format!("stores {mask:#010x}"),
-        Rule::ClearsOnes => "clears ones".to_owned(),
-        Rule::Doorbell(mask) => format!("doorbell {mask:#010x}"),
-        Rule::Port => "port".to_owned(),
+        Rule::ClearsOnes(_) => "clears ones".to_owned(),
+        Rule::Doorbell(mask, _) => format!("doorbell {mask:#010x}"),
+        Rule::Port(_) => "port".to_owned(),
     };
     format!(
         "| {:#06x}{array} | {} | {:#010x} | {rule} | {} |",
@@ -270,8 +338,18 @@ mod tests {
     fn int_write_one_clears_only_set_bits() {
         let mut bank = Bank::new(&csr::BLOCK);
         bank.set(csr::INT, 0x8000_0003);
-        assert_eq!(bank.write(csr::INT, 0x1), Written::Told);
+        assert_eq!(
+            bank.write(csr::INT, 0x1),
+            Written::Rings(Doorbell::Acknowledge, 0)
+        );
         assert_eq!(bank.read(csr::INT), Found::Value(0x8000_0002));
+    }
+
+    #[test]
+    fn a_doorbell_of_an_array_says_which_one_was_rung() {
+        let mut bank = Bank::new(&fh::BLOCK);
+        let rung = bank.write(0x1d00 + 9 * 0x20, 1);
+        assert_eq!(rung, Written::Rings(Doorbell::TransmitConfig, 9));
     }
 
     #[test]

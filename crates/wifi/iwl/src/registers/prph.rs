@@ -1,9 +1,7 @@
 //! Peripheral registers outside the scheduler (`iwl-prph.h`), by the low 20 bits of their address.
 
-use super::{Block, Register, Rule, well_formed};
+use super::{Block, Doorbell, Register, Rule, well_formed};
 
-/// Makes the uCode die (`DEVICE_SET_NMI_REG`).
-pub const SET_NMI: u32 = 0x1c30;
 /// Bits of an address that count.
 pub const ADDRESS_MASK: u32 = 0x000f_ffff;
 
@@ -20,7 +18,7 @@ const REGISTERS: &[Register] = &[
     Register::new(
         0x1c30,
         "DEVICE_SET_NMI",
-        Rule::Doorbell(ALL),
+        Rule::Doorbell(ALL, Doorbell::Nmi),
         "bit 7: the microcode dies, INT bit 25",
     ),
     Register::new(0x3004, "APMG_CLK_EN", Rule::Masked(ALL), "DMA clock on"),

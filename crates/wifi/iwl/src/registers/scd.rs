@@ -1,15 +1,9 @@
 //! The transmit scheduler (`iwl-prph.h`, SCD block).
 
-use super::{Block, Register, Rule, well_formed};
+use super::{Block, Doorbell, Port, Register, Rule, well_formed};
 
 /// Mask of FIFOs that may fetch.
 pub const TXFACT: u32 = 0x2c10;
-/// Write pointers.
-pub const QUEUE_WRPTR: u32 = 0x2c18;
-/// Read pointers.
-pub const QUEUE_RDPTR: u32 = 0x2c68;
-/// Queue states.
-pub const QUEUE_STATUS: u32 = 0x2d0c;
 /// QUEUE_STATUS: the queue is active.
 pub const STATUS_ACTIVE: u32 = 1 << 3;
 /// Queues that aggregate, a bit each.
@@ -48,14 +42,14 @@ const REGISTERS: &[Register] = &[
     Register::new(
         0x2c18,
         "QUEUE_WRPTR",
-        Rule::Port,
+        Rule::Port(Port::QueueWritePointer),
         "write pointer, diagnostics",
     )
     .array(QUEUES, 4),
     Register::new(
         0x2c68,
         "QUEUE_RDPTR",
-        Rule::Port,
+        Rule::Port(Port::QueueReadPointer),
         "read pointer; a write sets it",
     )
     .array(QUEUES, 4),
@@ -69,7 +63,7 @@ const REGISTERS: &[Register] = &[
     Register::new(
         0x2d0c,
         "QUEUE_STATUS",
-        Rule::Doorbell(ALL),
+        Rule::Doorbell(ALL, Doorbell::QueueStatus),
         "bit 3 active, bits 2:0 FIFO",
     )
     .array(QUEUES, 4),
