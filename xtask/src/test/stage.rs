@@ -49,10 +49,7 @@ pub const STAGES: [Stage; 11] = [
     },
     Stage {
         name: "lints",
-        plan: |settings| {
-            let line = "clippy --locked --workspace --all-targets --quiet -- -D warnings";
-            one(settings, line)
-        },
+        plan: lints,
     },
     Stage {
         name: "documents",
@@ -123,6 +120,28 @@ fn benchmarks(settings: &Settings) -> Result<Plan> {
         commands: lines.map(|line| cargo(settings, line)).into(),
         ..Plan::default()
     })
+}
+
+/// Lints differ from version to version, so this is where another one than `rust-version` is told.
+fn lints(settings: &Settings) -> Result<Plan> {
+    let line = "clippy --locked --workspace --all-targets --quiet -- -D warnings";
+    let mut plan = one(settings, line)?;
+    let output = Command::new("rustc").arg("--version").output()?;
+    let rustc = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let promised = env!("CARGO_PKG_RUST_VERSION");
+    if !is_version(&rustc, promised) {
+        let note =
+            format!("{rustc} builds this, while Cargo.toml promises {promised}: make them one");
+        plan.notes.push(note);
+    }
+    Ok(plan)
+}
+
+/// Whether `rustc 1.95.0 (…)` is the version `1.95`.
+fn is_version(rustc: &str, promised: &str) -> bool {
+    let version = rustc.strip_prefix("rustc ").unwrap_or_default();
+    let rest = version.strip_prefix(promised);
+    rest.is_some_and(|rest| rest.starts_with(['.', ' ']))
 }
 
 fn documents(settings: &Settings) -> Result<Plan> {
@@ -267,5 +286,17 @@ fn shown(command: &Command) -> String {
     match line.char_indices().nth(120) {
         Some((end, _)) => format!("{} …", line.get(..end).unwrap_or_default()),
         None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_of_the_compiler_is_noticed() {
+        assert!(is_version("rustc 1.95.0 (59807616e 2026-04-14)", "1.95"));
+        assert!(!is_version("rustc 1.96.0 (abc)", "1.95") && !is_version("rustc 1.950.0", "1.95"));
+        assert!(!is_version("", "1.95"));
     }
 }
