@@ -40,6 +40,8 @@ impl ConfigSpace {
 
     /// Reads; bytes beyond the 256 are zero.
     pub fn read(&self, offset: u64, data: &mut [u8]) {
+        // Where the address space itself ends, the rest is zero, too.
+        data.fill(0);
         for (byte, at) in data.iter_mut().zip(offset..=u64::MAX) {
             let at = usize::try_from(at).unwrap_or(SIZE);
             *byte = self.bytes.get(at).copied().unwrap_or(0);
