@@ -1,11 +1,10 @@
 //! One BSS as a state machine: what its radio heard goes in, what its radio is to send comes out.
-//! The ways of a frame are in `receiving`, `joining`, `keying` and `sending`.
+//! Its parts build on each other, none on a later one: `sending`, `membership`, `keying`, `joining`,
+//! `receiving`; `progress` has what time brings.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use airlane_dot11::{
-    AccessCategory, Buffer, BufferPool, MacAddr, Rate, RateTable, frame::Header, time_units,
-};
+use airlane_dot11::{AccessCategory, Buffer, BufferPool, MacAddr, Rate, RateTable, frame::Header};
 use airlane_lane::Instant;
 use rand::rngs::StdRng;
 use rand::{RngCore, SeedableRng};
@@ -13,9 +12,9 @@ use rand::{RngCore, SeedableRng};
 use crate::config::{Config, Security};
 use crate::counters::{Counters, Drop};
 use crate::keys::Group;
-use crate::management::{BEACON_INTERVAL, Reason};
+use crate::management::Reason;
 use crate::msdu::Msdu;
-use crate::station::{Station, Stations};
+use crate::station::Stations;
 
 /// Frames in use at a time without a new allocation.
 const BUFFERS: usize = 256;
@@ -134,30 +133,6 @@ impl AccessPoint {
         }
     }
 
-    /// Does what is due, and says when to come back.
-    pub fn step(&mut self, now: Instant) -> Instant {
-        if self.next_beacon <= now {
-            self.beacon(now);
-            let interval = time_units(u64::from(BEACON_INTERVAL));
-            while self.next_beacon <= now {
-                self.next_beacon += interval;
-            }
-            self.look_after_silent(now);
-        }
-        self.run_handshakes(now);
-        self.rekey_when_due(now);
-        self.due()
-    }
-
-    fn due(&self) -> Instant {
-        let handshakes = self.stations.iter().filter_map(|station| {
-            let authenticator = station.authenticator.as_ref()?;
-            authenticator.due()
-        });
-        let others = handshakes.chain(self.next_rekey);
-        others.fold(self.next_beacon, Instant::min)
-    }
-
     /// What its radio is to do next.
     pub fn next_order(&mut self) -> Option<Order> {
         self.orders.pop_front()
@@ -201,19 +176,6 @@ impl AccessPoint {
     pub fn pending(&self) -> usize {
         let waiting = self.stations.iter().map(|station| station.waiting.len());
         waiting.sum::<usize>() + self.group_waiting.len() + self.on_air.len()
-    }
-
-    /// Takes a station away, with all that waits for it.
-    pub(crate) fn forget(&mut self, address: MacAddr, reason: Reason) -> Option<Station> {
-        let station = self.stations.remove(address)?;
-        if station.is_authorized() {
-            self.events.push_back(Event::Left(address, reason));
-        }
-        for _ in 0..station.waiting.len() {
-            self.counters.drop(Drop::StationGone);
-        }
-        self.orders.push_back(Order::Recall(address));
-        Some(station)
     }
 
     /// The header of a frame, if it is whole.

@@ -1,11 +1,11 @@
-//! Probe, authentication, association, and their ends (IEEE 802.11-2020 11.1.4, 11.3).
+//! Probe, authentication, association (IEEE 802.11-2020 11.1.4, 11.3).
 
 use airlane_dot11::MacAddr;
 use airlane_dot11::elements::{Elements, id};
 use airlane_dot11::frame::{FrameKind, Header};
-use airlane_lane::{Instant, Micros};
+use airlane_lane::Instant;
 
-use crate::access_point::{AccessPoint, Event, OnAir};
+use crate::access_point::{AccessPoint, Event};
 use crate::authenticator::Authenticator;
 use crate::config::Security;
 use crate::counters::Drop;
@@ -18,8 +18,6 @@ use crate::station::State;
 const ASSOCIATION_FIELDS: usize = 4;
 const REASSOCIATION_FIELDS: usize = 10;
 const OPEN_SYSTEM: u16 = 0;
-/// Silence after which a station is asked whether it is there (as hostapd's ap_max_inactivity).
-const INACTIVITY: Micros = Micros::from_millis(300_000);
 
 impl AccessPoint {
     pub(crate) fn answer_probe(&mut self, now: Instant, from: MacAddr, body: &[u8]) {
@@ -112,7 +110,7 @@ impl AccessPoint {
         station.advance(State::Authenticated);
         station.pairwise = None;
         station.authenticator = None;
-        station.waiting.dozes = false;
+        station.waiting.asleep = false;
         Some(station.id)
     }
 
@@ -147,41 +145,6 @@ impl AccessPoint {
                 let first = station.authenticator.insert(handshake).start(now);
                 self.send_key_frame(from, &first);
             }
-        }
-    }
-
-    pub(crate) fn authorize(&mut self, address: MacAddr) {
-        let station = self.stations.get_mut(address);
-        if station.is_some_and(|station| station.advance(State::Authorized)) {
-            self.counters.joined += 1;
-            self.events.push_back(Event::Joined(address));
-        }
-    }
-
-    /// Tells a station that it must go, and forgets it.
-    pub(crate) fn send_away(&mut self, address: MacAddr, reason: Reason) {
-        if self.forget(address, reason).is_some() {
-            self.counters.sent_away += 1;
-            let farewell = management::deauthentication(&self.config, address, reason);
-            self.send_management(address, farewell);
-        }
-    }
-
-    /// Asks stations that were not heard for long whether they are there: a null frame is
-    /// acknowledged by whoever is.
-    pub(crate) fn look_after_silent(&mut self, now: Instant) {
-        let silent = |station: &&mut crate::station::Station| {
-            now.saturating_since(station.heard_at) >= INACTIVITY && !station.waiting.dozes
-        };
-        let mut asked = Vec::new();
-        for station in self.stations.iter_mut().filter(silent) {
-            // Not again with every beacon while the answer is awaited.
-            station.heard_at = now;
-            asked.push(station.address);
-        }
-        for address in asked {
-            let null = self.down(address, None).null();
-            self.send_plain(address, &null, OnAir::Probe(address));
         }
     }
 }

@@ -6,14 +6,8 @@ use airlane_lane::Instant;
 use crate::access_point::{AccessPoint, Event, random};
 use crate::authenticator::{GroupKey, Overdue, Refusal, Step};
 use crate::counters::Drop;
-use crate::eapol;
 use crate::keys::{Group, Pairwise};
 use crate::management::Reason;
-use crate::msdu::Ethernet;
-use crate::msdu::Msdu;
-
-/// User priority of key frames: network control.
-const PRIORITY: u8 = 7;
 
 impl AccessPoint {
     /// The payload of an EAPOL frame of a station.
@@ -67,22 +61,6 @@ impl AccessPoint {
                     self.finish_rekey();
                 }
             }
-        }
-    }
-
-    pub(crate) fn send_key_frame(&mut self, to: MacAddr, payload: &[u8]) {
-        let header = Ethernet {
-            to,
-            from: self.config.bssid,
-            kind: eapol::ETHER_TYPE,
-        };
-        let frame = header.with(payload);
-        if let Some(ethernet) = airlane_dot11::Buffer::from_slice(&frame) {
-            let msdu = Msdu {
-                ethernet,
-                priority: PRIORITY,
-            };
-            self.queue(to, msdu);
         }
     }
 

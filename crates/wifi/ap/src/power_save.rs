@@ -11,7 +11,7 @@ pub const MAX_WAITING: usize = 256;
 #[derive(Default)]
 pub struct Waiting {
     /// The station sleeps.
-    pub dozes: bool,
+    pub asleep: bool,
     /// Came back from the medium: these are older than all others.
     returned: VecDeque<Msdu>,
     fresh: VecDeque<Msdu>,

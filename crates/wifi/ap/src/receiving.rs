@@ -89,16 +89,16 @@ impl AccessPoint {
     }
 
     /// A station falls asleep or wakes.
-    fn note_power(&mut self, from: MacAddr, dozes: bool) {
+    fn note_power(&mut self, from: MacAddr, asleep: bool) {
         let Some(station) = self.stations.get_mut(from) else {
             return;
         };
-        let before = std::mem::replace(&mut station.waiting.dozes, dozes);
-        if dozes && !before && station.on_air > 0 {
+        let before = std::mem::replace(&mut station.waiting.asleep, asleep);
+        if asleep && !before && station.on_air > 0 {
             // Tried in vain they would be given up, and those behind them would come first.
             self.orders.push_back(Order::Recall(from));
         }
-        if !dozes {
+        if !asleep {
             self.release(from);
         }
     }

@@ -5,9 +5,10 @@ use airlane_dot11::elements::Tim;
 use airlane_dot11::{AccessCategory, Band, Buffer, MacAddr, Rate, RateTable, frame::Header};
 use airlane_lane::Instant;
 
-use crate::access_point::{AccessPoint, OnAir, Order, Outgoing, Sent};
+use crate::access_point::{AccessPoint, OnAir, Order, Outgoing};
 use crate::counters::Drop;
-use crate::management::{self, DTIM_PERIOD, Reason};
+use crate::eapol;
+use crate::management::{self, DTIM_PERIOD};
 use crate::msdu::Msdu;
 use crate::msdu::{self, Down, Ethernet};
 use crate::power_save::MAX_WAITING;
@@ -61,7 +62,7 @@ impl AccessPoint {
         self.queue(to, msdu);
     }
 
-    pub(crate) fn queue(&mut self, to: MacAddr, msdu: Msdu) {
+    fn queue(&mut self, to: MacAddr, msdu: Msdu) {
         let Some(station) = self.stations.get_mut(to) else {
             return self.counters.drop(Drop::StationGone);
         };
@@ -75,11 +76,11 @@ impl AccessPoint {
     pub(crate) fn release(&mut self, to: MacAddr) {
         loop {
             let station = self.stations.get_mut(to);
-            let ready = station.filter(|s| !s.waiting.dozes && s.on_air < WINDOW);
+            let ready = station.filter(|s| !s.waiting.asleep && s.on_air < WINDOW);
             let Some(msdu) = ready.and_then(|station| station.waiting.pop()) else {
                 return;
             };
-            self.launch(to, msdu, false);
+            self.dispatch(to, msdu, false);
         }
     }
 
@@ -93,7 +94,7 @@ impl AccessPoint {
         let msdu = station.waiting.pop();
         let more = !station.waiting.is_empty();
         match msdu {
-            Some(msdu) => self.launch(from, msdu, more),
+            Some(msdu) => self.dispatch(from, msdu, more),
             None => {
                 let null = self.down(from, None).null();
                 self.send_plain(from, &null, OnAir::Passing);
@@ -101,7 +102,7 @@ impl AccessPoint {
         }
     }
 
-    fn launch(&mut self, to: MacAddr, msdu: Msdu, more: bool) {
+    fn dispatch(&mut self, to: MacAddr, msdu: Msdu, more: bool) {
         let Some(frame) = self.encode(to, &msdu, more) else {
             return;
         };
@@ -149,8 +150,8 @@ impl AccessPoint {
 
     /// At once, or behind the next DTIM beacon while somebody sleeps.
     fn send_to_group(&mut self, ethernet: Buffer) {
-        if !self.stations.iter().any(|station| station.waiting.dozes) {
-            return self.launch_to_group(&ethernet, false);
+        if !self.stations.iter().any(|station| station.waiting.asleep) {
+            return self.dispatch_to_group(&ethernet, false);
         }
         if self.group_waiting.len() >= MAX_WAITING {
             return self.counters.drop(Drop::QueueFull);
@@ -158,7 +159,7 @@ impl AccessPoint {
         self.group_waiting.push_back(ethernet);
     }
 
-    fn launch_to_group(&mut self, ethernet: &Buffer, more: bool) {
+    fn dispatch_to_group(&mut self, ethernet: &Buffer, more: bool) {
         let Some(to) = Ethernet::parse(ethernet).map(|header| header.to) else {
             return;
         };
@@ -203,7 +204,7 @@ impl AccessPoint {
         let waiting = self
             .stations
             .iter()
-            .filter(|s| s.waiting.dozes && !s.waiting.is_empty());
+            .filter(|s| s.waiting.asleep && !s.waiting.is_empty());
         let ids = waiting.map(|station| station.id);
         let group = !self.group_waiting.is_empty();
         let tim = Tim::body(self.beacons_to_dtim, DTIM_PERIOD, group, ids);
@@ -219,7 +220,7 @@ impl AccessPoint {
         if dtim {
             while let Some(frame) = self.group_waiting.pop_front() {
                 let more = !self.group_waiting.is_empty();
-                self.launch_to_group(&frame, more);
+                self.dispatch_to_group(&frame, more);
             }
         }
     }
@@ -228,6 +229,19 @@ impl AccessPoint {
         let number = self.next_sequence();
         airlane_dot11::frame::set_sequence_number(&mut frame, number);
         self.send_plain(to, &frame, OnAir::Passing);
+    }
+
+    /// A key frame of a handshake, behind what waits for the station.
+    pub(crate) fn send_key_frame(&mut self, to: MacAddr, payload: &[u8]) {
+        let header = Ethernet {
+            to,
+            from: self.config.bssid,
+            kind: eapol::ETHER_TYPE,
+        };
+        let frame = header.with(payload);
+        if let Some(ethernet) = Buffer::from_slice(&frame) {
+            self.send_data(to, ethernet);
+        }
     }
 
     /// A frame that is neither encrypted nor kept.
@@ -271,46 +285,6 @@ impl AccessPoint {
             category,
             rates,
         }));
-    }
-
-    /// What became of a frame.
-    pub fn sent(&mut self, now: Instant, token: u64, end: Sent) {
-        if let Sent::Through(attempts) | Sent::Lost(attempts) = end {
-            self.counters.retries += u64::from(attempts.saturating_sub(1));
-        }
-        match self.on_air.remove(&token) {
-            Some(OnAir::Data(to, msdu)) => self.data_sent(now, to, msdu, end),
-            Some(OnAir::Probe(to)) => match end {
-                Sent::Through(_) => {}
-                Sent::Lost(_) | Sent::Cancelled => self.send_away(to, Reason::Inactive),
-            },
-            Some(OnAir::Passing | OnAir::Group) | None => {}
-        }
-    }
-
-    fn data_sent(&mut self, now: Instant, to: MacAddr, msdu: Msdu, end: Sent) {
-        let Some(station) = self.stations.get_mut(to) else {
-            return self.counters.drop(Drop::StationGone);
-        };
-        station.on_air = station.on_air.saturating_sub(1);
-        match end {
-            Sent::Through(attempts) => {
-                station.heard_at = now;
-                station.rate.report(attempts <= 1);
-                self.counters.sent += 1;
-                self.counters.sent_bytes += msdu.ethernet.len() as u64;
-            }
-            Sent::Lost(_) | Sent::Cancelled if station.waiting.dozes => {
-                station.waiting.put_back(msdu);
-                self.counters.put_back += 1;
-            }
-            Sent::Lost(_) => {
-                station.rate.report(false);
-                self.counters.drop(Drop::NoAck);
-            }
-            Sent::Cancelled => station.waiting.put_back(msdu),
-        }
-        self.release(to);
     }
 }
 
