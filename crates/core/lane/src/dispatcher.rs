@@ -11,7 +11,8 @@
 use std::marker::PhantomData;
 
 use crate::Micros;
-use crate::lane_set::{LaneId, LaneSet, MAX_LANES};
+use crate::lane_id::{LaneId, MAX_LANES};
+use crate::lane_set::LaneSet;
 
 /// More weight than this is this.
 pub const MAX_WEIGHT: u16 = 1_000;
@@ -60,7 +61,7 @@ struct Account {
 /// use airlane_lane::{Bytes, Dispatcher, LaneId, WhenEmpty};
 ///
 /// let mut turns = Dispatcher::new(2, Bytes(1_500), Bytes(64_000), WhenEmpty::Lose);
-/// let [fast, slow] = [0, 1].map(|number| LaneId::new(number).unwrap());
+/// let [fast, slow] = [0, 1].map(|number| LaneId::new(number));
 /// turns.set_weight(fast, 3);
 /// turns.set_waiting(fast, true);
 /// turns.set_waiting(slow, true);

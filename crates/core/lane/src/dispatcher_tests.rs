@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn lane(number: usize) -> LaneId {
-    LaneId::new(number).unwrap()
+    LaneId::new(number as u16)
 }
 
 /// Lanes that all wait.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::dispatcher::{Cost, Dispatcher};
-use crate::lane_set::LaneId;
+use crate::lane_id::LaneId;
 
 /// What has become of the items so far: `offered = sent + dropped + queued`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ mod tests {
             let mut last = [None; 4];
             for (number, (lane, cost, offer)) in steps.into_iter().enumerate() {
                 if offer {
-                    let _ = queues.offer(LaneId::new(lane).unwrap(), number, Bytes(cost));
+                    let _ = queues.offer(LaneId::new(lane as u16), number, Bytes(cost));
                 } else {
                     prop_assert_eq!(queues.queued() > 0, queues.queues.iter().any(|queue| !queue.is_empty()));
                     if let Some((lane, item)) = queues.take() {

@@ -1,30 +1,6 @@
 //! A set of lanes in which the next member is found in constant time, however few there are among 1,024.
 
-/// How many lanes one engine serves at most.
-pub const MAX_LANES: usize = 1_024;
-
-/// A lane of an engine, `0..MAX_LANES`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LaneId(u16);
-
-impl LaneId {
-    /// The lane of this number; `None` from [`MAX_LANES`] on.
-    pub fn new(number: usize) -> Option<Self> {
-        let number = u16::try_from(number).ok()?;
-        (usize::from(number) < MAX_LANES).then_some(Self(number))
-    }
-
-    /// Its number, always below [`MAX_LANES`].
-    pub fn index(self) -> usize {
-        usize::from(self.0)
-    }
-}
-
-impl From<crate::VmId> for LaneId {
-    fn from(vm: crate::VmId) -> Self {
-        Self(vm.index() as u16)
-    }
-}
+use crate::lane_id::{LaneId, MAX_LANES};
 
 /// Lanes, each once, in the order of their numbers.
 #[derive(Clone, Debug, Default)]
@@ -53,17 +29,18 @@ impl LaneSet {
         let word = from / 64;
         let here = self.words.get(word)? & (u64::MAX << (from % 64));
         if here != 0 {
-            return LaneId::new(word * 64 + here.trailing_zeros() as usize);
+            return Some(member(word, here));
         }
         let later = u32::from(self.filled) & (u32::MAX << (word + 1));
         let word = later.trailing_zeros() as usize;
         let bits = self.words.get(word)?;
-        LaneId::new(word * 64 + bits.trailing_zeros() as usize)
+        Some(member(word, *bits))
     }
 
     fn set(&mut self, lane: LaneId, member: bool) {
         let (word, bit) = (lane.index() / 64, 1u64 << (lane.index() % 64));
         let Some(bits) = self.words.get_mut(word) else {
+            debug_assert!(false, "an engine has given out lane {lane}");
             return;
         };
         let was = *bits & bit != 0;
@@ -74,6 +51,11 @@ impl LaneSet {
             _ => self.filled | 1 << word,
         };
     }
+}
+
+/// The first lane of this word of the set.
+fn member(word: usize, bits: u64) -> LaneId {
+    LaneId::new(word as u16 * 64 + bits.trailing_zeros() as u16)
 }
 
 #[cfg(test)]
@@ -87,16 +69,11 @@ mod tests {
         fn a_set_of_lanes_is_a_set(steps in prop::collection::vec((0..MAX_LANES, any::<bool>(), 0..MAX_LANES + 9), 1..200)) {
             let (mut set, mut model) = (LaneSet::default(), BTreeSet::new());
             for (lane, member, from) in steps {
-                let id = LaneId::new(lane).unwrap();
+                let id = LaneId::new(lane as u16);
                 if member { set.insert(id); model.insert(lane); } else { set.remove(id); model.remove(&lane); }
                 prop_assert_eq!(set.len(), model.len());
                 prop_assert_eq!(set.next_from(from).map(LaneId::index), model.range(from..).next().copied());
             }
         }
-    }
-
-    #[test]
-    fn there_are_1024_lanes_and_no_more() {
-        assert!(LaneId::new(1_023).is_some() && LaneId::new(1_024).is_none());
     }
 }

@@ -1,13 +1,17 @@
 //! What every card shares, whatever it is: the identity of a virtual machine ([`VmId`]) and the
 //! single-producer single-consumer rings over which a VM's lane and the radio exchange work,
 //! waking the other side only when it sleeps ([`ring`]), when a VM is interrupted ([`coalescing`]), when
-//! a thread looks again before it sleeps ([`polling`]), and the moments that a frame passes ([`stamp`]),
-//! whose turn it is among up to 1,024 lanes ([`Dispatcher`], [`LaneQueues`]) and how fast one may send ([`TokenBucket`]).
+//! a thread looks again before it sleeps ([`polling`]), the moments that a frame passes ([`stamp`]),
+//! whose turn it is among up to 1,024 lanes ([`Dispatcher`], [`LaneQueues`]), how fast one may send ([`TokenBucket`]),
+//! and what stands behind lanes ([`Engine`]).
 //!
 //! Nothing here knows 802.11, PCI or memory. Dependencies point at this crate, never from it.
 
 pub mod coalescing;
 mod dispatcher;
+mod engine;
+mod event_coalescer;
+mod lane_id;
 mod lane_queues;
 mod lane_set;
 pub mod polling;
@@ -20,8 +24,10 @@ mod wake_up;
 
 pub use coalescing::{Coalescer, Coalescing, Verdict};
 pub use dispatcher::{Bytes, Cost, Dispatcher, MAX_WEIGHT, WhenEmpty};
+pub use engine::{Engine, EventKind, Next};
+pub use event_coalescer::EventCoalescer;
+pub use lane_id::{LaneId, MAX_LANES};
 pub use lane_queues::{LaneQueues, QueueCounters};
-pub use lane_set::{LaneId, MAX_LANES};
 pub use polling::{PollCounters, Poller, Polling};
 pub use time::{Instant, Micros};
 pub use token_bucket::TokenBucket;
