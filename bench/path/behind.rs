@@ -1,12 +1,12 @@
-//! What stands behind the lanes: the daemon's own [`Radio`], which is what the totals are of, or the
+//! What stands behind the lanes: the daemon's own [`Wifi`], which is what the totals are of, or the
 //! same parts one by one, so that each stage can be watched.
 
 use airlane_air::{Air, AirConfig, AirMode, Position, RadioConfig, RadioId, Transmission};
 use airlane_daemon::AccessPoints;
-use airlane_daemon::radio::Radio;
+use airlane_daemon::Wifi;
 use airlane_dot11::{AccessCategory, Channel, Dbm, MacAddr};
 use airlane_host_driver::Host;
-use airlane_lane::{Instant, VmId};
+use airlane_lane::{Engine, Instant, LaneId, VmId};
 use airlane_nic::{Nic, Phy};
 use airlane_waist::{Event, Request};
 
@@ -24,8 +24,8 @@ pub trait Behind: Send + 'static {
     fn inject(&mut self, now: Instant, from: RadioId, sent: Transmission, probe: &impl Probe);
     /// Runs everything that is due, and says when to come back.
     fn step(&mut self, now: Instant, probe: &impl Probe) -> Option<Instant>;
-    /// The next event for a VM.
-    fn next_for_vm(&mut self, probe: &impl Probe) -> Option<(VmId, Event)>;
+    /// The next event for this VM; nobody else is told anything meanwhile.
+    fn next_for_vm(&mut self, vm: VmId, probe: &impl Probe) -> Option<Event>;
 }
 
 fn config(mode: AirMode) -> AirConfig {
@@ -44,9 +44,9 @@ pub fn radio(name: &str) -> RadioConfig {
     }
 }
 
-impl Behind for Radio {
+impl Behind for Wifi {
     fn new(mode: AirMode) -> Self {
-        Radio::new(config(mode), radio("card"), AccessPoints::new(Vec::new()))
+        Wifi::with_card(config(mode), radio("card"), AccessPoints::new(Vec::new()))
     }
 
     fn air(&mut self) -> &mut Air {
@@ -54,7 +54,7 @@ impl Behind for Radio {
     }
 
     fn request(&mut self, now: Instant, vm: VmId, request: Request, _: &impl Probe) {
-        Radio::request(self, now, vm, request);
+        Engine::request(self, now, lane(vm), request);
     }
 
     fn inject(&mut self, now: Instant, from: RadioId, sent: Transmission, _: &impl Probe) {
@@ -62,15 +62,20 @@ impl Behind for Radio {
     }
 
     fn step(&mut self, now: Instant, _: &impl Probe) -> Option<Instant> {
-        Radio::step(self, now)
+        Wifi::step(self, now)
     }
 
-    fn next_for_vm(&mut self, _: &impl Probe) -> Option<(VmId, Event)> {
-        Radio::next_for_vm(self)
+    fn next_for_vm(&mut self, vm: VmId, _: &impl Probe) -> Option<Event> {
+        self.next_event(lane(vm))
     }
 }
 
-/// The parts of a [`Radio`], each call to one of them a stage.
+/// The one card's lanes are numbered as its VMs.
+fn lane(vm: VmId) -> LaneId {
+    LaneId::new(vm.index() as u16)
+}
+
+/// The parts of a [`Wifi`], each call to one of them a stage.
 pub struct Parts {
     air: Air,
     host: Host,
@@ -111,13 +116,15 @@ impl Behind for Parts {
         }
     }
 
-    fn next_for_vm(&mut self, probe: &impl Probe) -> Option<(VmId, Event)> {
-        probe.stage(Stage::Host, || self.host.next_for_vm())
+    fn next_for_vm(&mut self, vm: VmId, probe: &impl Probe) -> Option<Event> {
+        let (to, event) = probe.stage(Stage::Host, || self.host.next_for_vm())?;
+        assert_eq!(to, vm, "an event for the VM whose turn it is");
+        Some(event)
     }
 }
 
 impl Parts {
-    /// One turn of [`Radio::step`]: whether anything has moved, and when to come back.
+    /// One turn of [`Wifi::step`]: whether anything has moved, and when to come back.
     fn turn(&mut self, now: Instant, probe: &impl Probe) -> (bool, Option<Instant>) {
         let Self { air, host, nic, .. } = self;
         let mut moved = false;

@@ -3,7 +3,7 @@
 
 use airlane_air::AirMode;
 use airlane_bench::stats::Spread;
-use airlane_daemon::radio::Radio;
+use airlane_daemon::Wifi;
 
 use crate::behind::{Behind, Parts};
 use crate::caches::Caches;
@@ -25,7 +25,7 @@ const FEWER_COLD: u64 = 64;
 struct Worlds {
     vms: usize,
     real_medium: bool,
-    whole: World<Radio>,
+    whole: World<Wifi>,
     parts: World<Parts>,
 }
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use airlane_air::AirMode;
 use airlane_bench::stats::Spread;
-use airlane_daemon::radio::Radio;
+use airlane_daemon::Wifi;
 use airlane_dma::{Backing, Memory, Translation, Window};
 use airlane_lane::VmId;
 
@@ -23,7 +23,7 @@ const WARM_UP: usize = 600;
 struct Running {
     way: Translation,
     guest: Guest,
-    world: World<Radio>,
+    world: World<Wifi>,
     samples: [Vec<f64>; 3],
 }
 

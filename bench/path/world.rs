@@ -177,8 +177,7 @@ impl Lane {
 
     /// The radio's thread hands out events; they are all this VM's.
     fn bring_back(&mut self, behind: &mut impl Behind, probe: &impl Probe) {
-        while let Some((vm, event)) = behind.next_for_vm(probe) {
-            assert_eq!(vm, self.vm, "an event for the VM whose turn it is");
+        while let Some(event) = behind.next_for_vm(self.vm, probe) {
             let pushed = probe.stage(Ring, || self.to_card.push(event));
             assert!(pushed.is_ok(), "the ring has room");
         }
@@ -272,7 +271,7 @@ fn answer<B: Behind>((behind, now): &mut (B, Instant), vm: VmId, request: Reques
     let mut events = Vec::new();
     for _ in 0..8 {
         behind.step(*now, &Unwatched);
-        while let Some((_, event)) = behind.next_for_vm(&Unwatched) {
+        while let Some(event) = behind.next_for_vm(vm, &Unwatched) {
             events.push(event);
         }
         *now += Micros::from_millis(10);

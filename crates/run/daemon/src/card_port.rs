@@ -12,8 +12,8 @@ use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_transport::{Ended, EventFd, LaneEnd, PciDevServer, PciDevice, VfioUserServer};
 use airlane_waist::{Command, Event, Request};
 
-use super::Transport;
-use super::looker::Looker;
+use super::config::Transport;
+use super::reactor::BusyPoller;
 
 /// What a lane reports. Written by the lane when it goes to sleep, read by whoever asks.
 pub type LaneReport = Arc<Mutex<LaneCounters>>;
@@ -40,7 +40,7 @@ pub const BAR_SIZE: u64 = 0x2000;
 pub const CONFIG_SIZE: u64 = 4096;
 
 /// Events that go into receive buffers together: fewer than the frames that a card lets wait for them.
-const DELIVERY: usize = 64;
+pub(super) const DELIVERY: usize = 64;
 
 /// With so many frames of a queue under way the radio is in time for the next when it has sent one.
 const BACKLOG: usize = 4;
@@ -51,7 +51,7 @@ pub struct CardPort {
     to_radio: Sender<Request>,
     from_radio: Receiver<Event>,
     report: LaneReport,
-    looker: Looker,
+    poller: BusyPoller,
     transport: airlane_transport::Counters,
 }
 
@@ -64,7 +64,7 @@ impl CardPort {
         from_radio: Receiver<Event>,
         report: LaneReport,
         stamps: Stamps,
-        looker: Looker,
+        poller: BusyPoller,
     ) -> Self {
         let mut device = Device::new(identity).with_memory(memory);
         *device.stamps() = stamps;
@@ -73,7 +73,7 @@ impl CardPort {
             to_radio,
             from_radio,
             report,
-            looker,
+            poller,
             transport: airlane_transport::Counters::default(),
         }
     }
@@ -115,7 +115,7 @@ impl CardPort {
             any = true;
         }
         if any {
-            self.looker.found();
+            self.poller.found();
         }
         any
     }
@@ -150,7 +150,7 @@ impl CardPort {
         if let Ok(mut report) = self.report.try_lock() {
             report.card = self.device.counters();
             report.transport = self.transport;
-            report.polling = self.looker.counters();
+            report.polling = self.poller.counters();
             report.wakes = self.from_radio.wakes();
         }
     }
@@ -207,7 +207,7 @@ impl BoundCard {
 impl PciDevice for CardPort {
     fn messages_read(&mut self) {
         self.device.stamps().mark(Point::Read);
-        self.looker.found();
+        self.poller.found();
     }
 
     fn config_read(&mut self, offset: u64, data: &mut [u8]) {
@@ -272,7 +272,7 @@ impl LaneEnd for CardPort {
     }
 
     fn wants_poll_before_sleep(&mut self) -> bool {
-        if self.looker.again(self.device.awaits_answers()) {
+        if self.poller.again(self.device.awaits_answers()) {
             return true;
         }
         self.publish();

@@ -3,26 +3,27 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use airlane_air::Position;
-use airlane_transport::EventFd;
+use airlane_transport::{EventFd, HwsimServer};
 use anyhow::Context;
 
-use airlane_engine::journal::Notice;
+use airlane_engine::journal::VmEvent;
 use airlane_engine::{Placed, RadioStatus};
 use airlane_trace::{Tap, Traces};
 
 use super::capture::{Sink, Tapped};
 use super::card_port::LaneReport;
 use super::clock::Clock;
+use super::control::ControlRequest;
 use super::names;
-use super::radio_thread::Ask;
 
 use airlane_dot11::MacAddr;
 
-/// Notices that may wait for a slow listener.
-const NOTICES: usize = 4_096;
+/// Events that may wait for a slow listener.
+const EVENTS: usize = 4_096;
 
 /// Counters of the whole daemon.
 #[derive(Clone, Debug, Default)]
@@ -36,15 +37,19 @@ pub struct DaemonStatus {
 /// The way to a daemon's threads.
 pub struct Handle {
     clock: Clock,
-    ways: Ways,
+    tx: ControlTx,
     wake: EventFd,
     reports: Vec<LaneReport>,
+    hwsim: HwsimServers,
 }
 
-/// What others may ask for.
-pub struct Ways {
-    /// Of the radio's thread.
-    pub asks: Sender<Ask>,
+/// The servers of the access-point VMs' virtqueues, by port.
+pub type HwsimServers = Arc<Mutex<Vec<HwsimServer>>>;
+
+/// The ends of the channels over which others ask.
+pub struct ControlTx {
+    /// The engine's thread.
+    pub requests: Sender<ControlRequest>,
     /// To be told what is on the air.
     pub sinks: Sender<Sink>,
     /// To be told what the stages of a frame's way take.
@@ -52,42 +57,51 @@ pub struct Ways {
 }
 
 impl Handle {
-    pub(super) fn new(clock: Clock, ways: Ways, wake: EventFd, reports: Vec<LaneReport>) -> Self {
+    pub(super) fn new(
+        clock: Clock,
+        tx: ControlTx,
+        wake: EventFd,
+        reports: Vec<LaneReport>,
+        hwsim: HwsimServers,
+    ) -> Self {
         Self {
             clock,
-            ways,
+            tx,
             wake,
             reports,
+            hwsim,
         }
     }
 
     /// How things stand.
     pub fn status(&self) -> anyhow::Result<DaemonStatus> {
         let (reply, answer) = sync_channel(1);
-        self.ask(Ask::Status(reply))?;
+        self.ask(ControlRequest::Status(reply))?;
         let radio = answer
             .recv_timeout(Duration::from_secs(2))
             .context("the radio thread does not answer")?;
-        Ok(self.with_cards(radio))
+        let mut status = self.with_cards(radio);
+        status.radio.counters.extend(self.hwsim_counters());
+        Ok(status)
     }
 
     /// Puts a radio elsewhere: signals follow from the next frame on.
     pub fn place(&self, what: Placed, position: Position) -> anyhow::Result<()> {
-        self.ask(Ask::Place(what, position))
+        self.ask(ControlRequest::Place(what, position))
     }
 
     /// What has happened lately, and then what happens, until the daemon ends. A listener that is
-    /// too slow misses notices.
-    pub fn notices(&self) -> anyhow::Result<Receiver<Notice>> {
-        let (notices, receiver) = sync_channel(NOTICES);
-        self.ask(Ask::Listen(notices))?;
+    /// too slow misses some.
+    pub fn events(&self) -> anyhow::Result<Receiver<VmEvent>> {
+        let (events, receiver) = sync_channel(EVENTS);
+        self.ask(ControlRequest::Listen(events))?;
         Ok(receiver)
     }
 
     /// The frames on the air from now on; only those that carry `address`, if one is named.
     pub fn capture(&self, address: Option<MacAddr>) -> anyhow::Result<Tapped> {
         let (sink, tapped) = super::capture::pair(self.clock.epoch(), address);
-        self.ways
+        self.tx
             .sinks
             .send(sink)
             .map_err(|_| anyhow::anyhow!("the radio thread has ended"))?;
@@ -96,7 +110,7 @@ impl Handle {
 
     /// When each frame passes each stage of its way, from now on.
     pub fn trace(&self) -> anyhow::Result<Traces> {
-        self.ways.traces.listen()
+        self.tx.traces.listen()
     }
 
     /// The time of day when the run's clock read zero, since the Unix epoch.
@@ -104,12 +118,24 @@ impl Handle {
         self.clock.epoch()
     }
 
-    pub(super) fn ask(&self, ask: Ask) -> anyhow::Result<()> {
-        self.ways
-            .asks
-            .send(ask)
+    pub(super) fn ask(&self, request: ControlRequest) -> anyhow::Result<()> {
+        self.tx
+            .requests
+            .send(request)
             .map_err(|_| anyhow::anyhow!("the radio thread has ended"))?;
         Ok(self.wake.write(1)?)
+    }
+
+    /// Counters of all access-point VMs' virtqueues together.
+    pub(super) fn hwsim_counters(&self) -> BTreeMap<String, u64> {
+        let mut sums = BTreeMap::new();
+        let servers = self.hwsim.lock();
+        let servers = servers.unwrap_or_else(|poisoned| poisoned.into_inner());
+        let all = servers.iter().map(HwsimServer::counters);
+        for (name, value) in all.flat_map(|counters| names::hwsim(&counters)) {
+            *sums.entry(format!("hwsim_{name}")).or_default() += value;
+        }
+        sums
     }
 
     pub(super) fn with_cards(&self, radio: RadioStatus) -> DaemonStatus {

@@ -8,20 +8,22 @@ use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, OfdmRate, Rate};
 use airlane_iwl::driver::{Card, Driver, MEMORY, Station, TxOptions};
 use airlane_iwl::{Identity, Model};
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
-use airlane_lane::{Instant, Micros, Polling, VmId};
+use airlane_lane::{Engine, Instant, LaneId, Micros, Polling, VmId};
 use airlane_transport::{LaneEnd, PciDevice};
 use airlane_waist::{Event, Request};
 use serde_json::Value;
 
 use super::card_port::{CardPort, LaneReport};
 use super::clock::Clock;
-use super::looker::Looker;
+use super::reactor::BusyPoller;
 use airlane_engine::AccessPoints;
-use airlane_engine::radio::Radio;
+use airlane_engine::Wifi;
 use airlane_trace::{Assembler, Breakdown, Chrome, Collector, Journey, Scale, Stage, Way};
 
 const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const AP: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
+/// The first of the one card.
+const LANE: LaneId = LaneId::new(0);
 const KEY: [u8; 16] = [7; 16];
 /// Best effort.
 const QUEUE: u8 = 2;
@@ -46,7 +48,7 @@ struct Lane {
     port: CardPort,
     requests: Receiver<Request>,
     events: Sender<Event>,
-    radio: Radio,
+    radio: Wifi,
     access_point: RadioId,
     now: Instant,
 }
@@ -75,12 +77,11 @@ impl Card for Lane {
         let mut moved = false;
         self.port.poll();
         while let Some(request) = self.requests.pop() {
-            let vm = VmId::new(0).unwrap();
-            self.radio.request(self.now, vm, request);
+            self.radio.request(self.now, LANE, request);
             moved = true;
         }
         self.radio.step(self.now);
-        while let Some((_, event)) = self.radio.next_for_vm() {
+        while let Some(event) = self.radio.next_event(LANE) {
             assert!(self.events.push(event).is_ok(), "the ring has room");
             moved = true;
         }
@@ -97,8 +98,8 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
         mode: AirMode::Infinite,
         ..AirConfig::default()
     };
-    let mut behind = Radio::new(air, radio("card"), AccessPoints::new(Vec::new()));
-    *behind.stamps() = recorders.radio;
+    let mut behind = Wifi::with_card(air, radio("card"), AccessPoints::new(Vec::new()));
+    *behind.stamps(0).unwrap() = recorders.radio;
     let access_point = behind.air_mut().add_radio(radio("access point"));
     let air = behind.air_mut();
     air.tune(Instant(0), access_point, Some(channel()));
@@ -119,7 +120,7 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
         from_radio,
         LaneReport::default(),
         stamps,
-        Looker::new(Clock::start(), Polling::default()),
+        BusyPoller::new(Clock::start(), Polling::default()),
     );
     port.memory()
         .map(0, MEMORY, Backing::Anonymous, true)

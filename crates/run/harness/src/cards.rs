@@ -7,11 +7,11 @@ use crate::control::{KnownVm, Names, SOCKET, Server};
 use airlane_air::{AirConfig, PathLoss, Position};
 use airlane_ap::Config;
 use airlane_ap::gateway::Network;
-use airlane_daemon::journal::Notice;
+use airlane_daemon::journal::VmEvent;
 use airlane_daemon::uplink::{self, UserNetwork};
 use airlane_daemon::{
-    BuiltIn, CardConfig, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport, Tuning,
-    VmCard,
+    BuiltIn, CardConfig, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Threads, Transport,
+    Tuning, VmCard,
 };
 use airlane_dot11::{Dbm, MacAddr};
 use airlane_guests::setup::Setup;
@@ -132,12 +132,12 @@ impl Cards {
 
     /// Puts the card, and with it all VMs on it, elsewhere.
     pub fn place_card(&self, at: scenario::Position) -> Result<()> {
-        self.0.handle().place(Placed::Card, position(at))
+        self.0.handle().place(Placed::Card(0), position(at))
     }
 
     /// What has happened to the VMs lately, and then what happens.
-    pub fn notices(&self) -> Result<Receiver<Notice>> {
-        self.0.handle().notices()
+    pub fn events(&self) -> Result<Receiver<VmEvent>> {
+        self.0.handle().events()
     }
 
     /// How each of `count` VMs stands, and what the built-in access points see.
@@ -210,6 +210,7 @@ fn tuning(card: &scenario::Card) -> Tuning {
         interrupts: card.interrupts,
         polling: card.polling,
         data_path: card.data_path,
+        threads: Threads::default(),
     }
 }
 

@@ -9,7 +9,7 @@ use super::message::{Message, Receiver, Sender};
 use super::progress::Progress;
 use super::rows;
 use super::stop::Stop;
-use airlane_daemon::journal::Notice;
+use airlane_daemon::journal::VmEvent;
 use airlane_guests::agent::Heard;
 use airlane_guests::line::Line;
 use airlane_guests::setup::Setup;
@@ -82,9 +82,9 @@ impl Session<'_> {
     }
 
     /// What has happened to the VMs lately, as their cards see it, and then what happens.
-    pub fn notices(&self) -> Result<mpsc::Receiver<Notice>, Stop> {
+    pub fn events(&self) -> Result<mpsc::Receiver<VmEvent>, Stop> {
         let cards = self.cards.as_ref().context("there is no card")?;
-        Ok(cards.notices()?)
+        Ok(cards.events()?)
     }
 
     /// Gives an order to the monitor of the guest's QEMU.

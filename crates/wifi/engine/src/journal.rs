@@ -1,4 +1,4 @@
-//! What happens to each VM, told from the requests and events that pass between its card and the
+//! Kind happens to each VM, told from the requests and events that pass between its card and the
 //! radio: a pure observer. It decides nothing; without listeners it costs a comparison per frame.
 //!
 //! Not here: what happens inside the guest (its supplicant, its addresses), which no card sees.
@@ -6,30 +6,30 @@
 use std::collections::VecDeque;
 
 use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
-use airlane_lane::{Instant, MAX_VMS, Micros, VmId};
+use airlane_lane::{Instant, LaneId, Micros};
 use airlane_waist::{Command, Event, Received, ScanEvent, TxStatus, VifConfig};
 
 /// A new association this soon after the last one ended says which access point was left.
 const ROAM: Micros = Micros::from_millis(5_000);
 /// Drops of one kind are told at most this often.
 const DROPS_TOLD_EVERY: Micros = Micros::from_millis(1_000);
-/// Notices that wait to be fetched; older ones give way.
+/// Events that wait to be fetched; older ones give way.
 const BACKLOG: usize = 1_024;
 
 /// One thing that happened to a VM.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Notice {
+pub struct VmEvent {
     /// When, on the run's clock.
     pub at: Instant,
     /// To whom.
-    pub vm: VmId,
-    /// What.
-    pub what: What,
+    pub lane: LaneId,
+    /// Kind.
+    pub kind: Kind,
 }
 
-/// What happened.
+/// Kind happened.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
+pub enum Kind {
     /// The driver has started the card.
     Started,
     /// The card was reset, or its VM has gone.
@@ -76,7 +76,7 @@ pub enum What {
     },
 }
 
-/// What a VM's link is like.
+/// Kind a VM's link is like.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Link {
     /// Signal of the last frame from its access point.
@@ -87,7 +87,7 @@ pub struct Link {
     pub rx_rate: Option<Rate>,
 }
 
-/// What is remembered of one VM.
+/// Kind is remembered of one VM.
 #[derive(Default)]
 struct Vm {
     bssid: Option<MacAddr>,
@@ -107,82 +107,86 @@ struct Drops {
 /// The observer.
 #[derive(Default)]
 pub struct Journal {
-    vms: [Vm; MAX_VMS],
-    notices: VecDeque<Notice>,
+    /// By lane, as far as any has been heard of.
+    vms: Vec<Vm>,
+    events: VecDeque<VmEvent>,
 }
 
 impl Journal {
     /// A VM's card asks for something.
-    pub fn request(&mut self, at: Instant, vm: VmId, command: &Command) {
+    pub fn request(&mut self, at: Instant, lane: LaneId, command: &Command) {
         match command {
-            Command::Initialize => self.tell(at, vm, What::Started),
-            Command::Reset => self.reset(at, vm),
-            Command::Configure(configuration) => self.configured(at, vm, configuration),
-            Command::Scan(_) => self.tell(at, vm, What::ScanStarted),
+            Command::Initialize => self.tell(at, lane, Kind::Started),
+            Command::Reset => self.reset(at, lane),
+            Command::Configure(configuration) => self.configured(at, lane, configuration),
+            Command::Scan(_) => self.tell(at, lane, Kind::ScanStarted),
             _ => {}
         }
     }
 
     /// A VM's card is told something.
-    pub fn event(&mut self, at: Instant, vm: VmId, event: &Event) {
+    pub fn event(&mut self, at: Instant, lane: LaneId, event: &Event) {
         match event {
-            Event::Received(received) => self.received(vm, received),
+            Event::Received(received) => self.received(lane, received),
             Event::Transmitted(_, report) => {
                 if let Some(kind) = drop_kind(report.status) {
-                    return self.dropped(at, vm, kind, report.status);
+                    return self.dropped(at, lane, kind, report.status);
                 }
-                if let Some(vm) = self.vms.get_mut(vm.index()) {
-                    vm.link.tx_rate = Some(report.rate);
-                }
+                self.vm(lane).link.tx_rate = Some(report.rate);
             }
             &Event::Scan(ScanEvent::Complete {
                 channels, aborted, ..
-            }) => self.tell(at, vm, What::ScanEnded { channels, aborted }),
+            }) => self.tell(at, lane, Kind::ScanEnded { channels, aborted }),
             Event::MissedBeacons(missed) => {
                 let consecutive = missed.consecutive;
-                self.tell(at, vm, What::BeaconsMissed { consecutive });
+                self.tell(at, lane, Kind::BeaconsMissed { consecutive });
             }
             &Event::ChannelSwitched(channel) => {
-                self.tell(at, vm, What::ChannelSwitched { channel });
+                self.tell(at, lane, Kind::ChannelSwitched { channel });
             }
             _ => {}
         }
     }
 
-    /// The next notice.
-    pub fn next_notice(&mut self) -> Option<Notice> {
-        self.notices.pop_front()
+    /// The next event.
+    pub fn next_event(&mut self) -> Option<VmEvent> {
+        self.events.pop_front()
     }
 
-    /// What this VM's link is like.
-    pub fn link(&self, vm: VmId) -> Link {
+    /// Kind this VM's link is like.
+    pub fn link(&self, lane: LaneId) -> Link {
         self.vms
-            .get(vm.index())
+            .get(lane.index())
             .map_or(Link::default(), |vm| vm.link)
     }
 
-    fn tell(&mut self, at: Instant, vm: VmId, what: What) {
-        if self.notices.len() >= BACKLOG {
-            self.notices.pop_front();
+    /// What is remembered of the VM behind a lane.
+    fn vm(&mut self, lane: LaneId) -> &mut Vm {
+        let at = lane.index();
+        if at >= self.vms.len() {
+            self.vms.resize_with(at + 1, Vm::default);
         }
-        self.notices.push_back(Notice { at, vm, what });
+        &mut self.vms[at]
     }
 
-    fn reset(&mut self, at: Instant, vm: VmId) {
-        let Some(state) = self.vms.get_mut(vm.index()) else {
-            return;
-        };
+    fn tell(&mut self, at: Instant, lane: LaneId, kind: Kind) {
+        if self.events.len() >= BACKLOG {
+            self.events.pop_front();
+        }
+        self.events.push_back(VmEvent { at, lane, kind });
+    }
+
+    fn reset(&mut self, at: Instant, lane: LaneId) {
+        let state = self.vm(lane);
         let associated = std::mem::take(state).associated;
         if let Some(bssid) = associated {
-            self.tell(at, vm, What::Disassociated { bssid });
+            self.tell(at, lane, Kind::Disassociated { bssid });
         }
-        self.tell(at, vm, What::Stopped);
+        self.tell(at, lane, Kind::Stopped);
     }
 
-    fn configured(&mut self, at: Instant, vm: VmId, configuration: &VifConfig) {
-        let Some(state) = self.vms.get_mut(vm.index()) else {
-            return;
-        };
+    fn configured(&mut self, at: Instant, lane: LaneId, configuration: &VifConfig) {
+        let state = self.vm(lane);
         let bssid = Some(configuration.bssid).filter(|bssid| bssid.is_station());
         if state.bssid != bssid {
             state.bssid = bssid;
@@ -195,29 +199,27 @@ impl Journal {
         }
         if let Some(bssid) = before {
             state.left = Some((at, bssid));
-            self.tell(at, vm, What::Disassociated { bssid });
+            self.tell(at, lane, Kind::Disassociated { bssid });
         }
         if let Some(bssid) = now {
-            let what = self.association(at, vm, bssid, configuration.channel);
-            self.tell(at, vm, what);
+            let kind = self.association(at, lane, bssid, configuration.channel);
+            self.tell(at, lane, kind);
         }
     }
 
-    fn association(&self, at: Instant, vm: VmId, bssid: MacAddr, channel: Channel) -> What {
-        let left = self.vms.get(vm.index()).and_then(|vm| vm.left);
+    fn association(&self, at: Instant, lane: LaneId, bssid: MacAddr, channel: Channel) -> Kind {
+        let left = self.vms.get(lane.index()).and_then(|vm| vm.left);
         let recent =
             left.filter(|&(when, other)| other != bssid && at.saturating_since(when) <= ROAM);
-        What::Associated {
+        Kind::Associated {
             bssid,
             channel,
             previous: recent.map(|(_, other)| other),
         }
     }
 
-    fn received(&mut self, vm: VmId, received: &Received) {
-        let Some(vm) = self.vms.get_mut(vm.index()) else {
-            return;
-        };
+    fn received(&mut self, lane: LaneId, received: &Received) {
+        let vm = self.vm(lane);
         // Transmitter address (IEEE 802.11-2020 9.3.2.1).
         let from_own = vm
             .bssid
@@ -228,11 +230,8 @@ impl Journal {
         }
     }
 
-    fn dropped(&mut self, at: Instant, vm: VmId, kind: usize, status: TxStatus) {
-        let state = self.vms.get_mut(vm.index());
-        let Some(drops) = state.and_then(|vm| vm.drops.get_mut(kind)) else {
-            return;
-        };
+    fn dropped(&mut self, at: Instant, lane: LaneId, kind: DropKind, status: TxStatus) {
+        let drops = &mut self.vm(lane).drops[kind as usize];
         drops.frames += 1;
         if drops
             .told
@@ -242,15 +241,23 @@ impl Journal {
         }
         drops.told = Some(at);
         let frames = std::mem::take(&mut drops.frames);
-        self.tell(at, vm, What::Dropped { status, frames });
+        self.tell(at, lane, Kind::Dropped { status, frames });
     }
 }
 
-fn drop_kind(status: TxStatus) -> Option<usize> {
+/// Why a frame was not sent, each told by itself.
+#[derive(Clone, Copy)]
+enum DropKind {
+    Refused,
+    UnknownStation,
+    Malformed,
+}
+
+fn drop_kind(status: TxStatus) -> Option<DropKind> {
     match status {
-        TxStatus::Refused => Some(0),
-        TxStatus::UnknownStation => Some(1),
-        TxStatus::Malformed => Some(2),
+        TxStatus::Refused => Some(DropKind::Refused),
+        TxStatus::UnknownStation => Some(DropKind::UnknownStation),
+        TxStatus::Malformed => Some(DropKind::Malformed),
         TxStatus::Success | TxStatus::NoAck | TxStatus::Flushed => None,
     }
 }
@@ -261,13 +268,9 @@ mod tests {
     use airlane_dot11::Band;
     use airlane_waist::{Mode, ReceiveFilter, Tag, TxReport};
 
-    const VM: usize = 3;
+    const LANE: LaneId = LaneId::new(3);
     const ONE: MacAddr = MacAddr([2, 0, 0, 0, 1, 1]);
     const TWO: MacAddr = MacAddr([2, 0, 0, 0, 1, 2]);
-
-    fn vm() -> VmId {
-        VmId::new(VM).unwrap()
-    }
 
     fn channel() -> Channel {
         Channel::new(Band::Ghz5, 36).unwrap()
@@ -289,15 +292,15 @@ mod tests {
         }))
     }
 
-    fn told(journal: &mut Journal) -> Vec<What> {
-        std::iter::from_fn(|| journal.next_notice())
-            .map(|notice| notice.what)
+    fn told(journal: &mut Journal) -> Vec<Kind> {
+        std::iter::from_fn(|| journal.next_event())
+            .map(|event| event.kind)
             .collect()
     }
 
-    fn associated(bssid: MacAddr, previous: Option<MacAddr>) -> What {
+    fn associated(bssid: MacAddr, previous: Option<MacAddr>) -> Kind {
         let channel = channel();
-        What::Associated {
+        Kind::Associated {
             bssid,
             channel,
             previous,
@@ -319,9 +322,9 @@ mod tests {
     #[test]
     fn an_association_is_told_once_however_often_it_is_configured() {
         let mut journal = Journal::default();
-        journal.request(Instant(0), vm(), &configuration(ONE, false));
+        journal.request(Instant(0), LANE, &configuration(ONE, false));
         for at in 1..4 {
-            journal.request(Instant(at), vm(), &configuration(ONE, true));
+            journal.request(Instant(at), LANE, &configuration(ONE, true));
         }
         assert_eq!(told(&mut journal), [associated(ONE, None)]);
     }
@@ -329,10 +332,10 @@ mod tests {
     #[test]
     fn who_soon_joins_another_access_point_says_which_it_left() {
         let mut journal = Journal::default();
-        journal.request(Instant(0), vm(), &configuration(ONE, true));
-        journal.request(Instant(1), vm(), &configuration(TWO, false));
-        journal.request(Instant(2), vm(), &configuration(TWO, true));
-        let left = What::Disassociated { bssid: ONE };
+        journal.request(Instant(0), LANE, &configuration(ONE, true));
+        journal.request(Instant(1), LANE, &configuration(TWO, false));
+        journal.request(Instant(2), LANE, &configuration(TWO, true));
+        let left = Kind::Disassociated { bssid: ONE };
         let expected = [associated(ONE, None), left, associated(TWO, Some(ONE))];
         assert_eq!(told(&mut journal), expected);
     }
@@ -340,19 +343,19 @@ mod tests {
     #[test]
     fn who_comes_much_later_has_not_roamed() {
         let mut journal = Journal::default();
-        journal.request(Instant(0), vm(), &configuration(ONE, true));
-        journal.request(Instant(1), vm(), &configuration(TWO, false));
+        journal.request(Instant(0), LANE, &configuration(ONE, true));
+        journal.request(Instant(1), LANE, &configuration(TWO, false));
         let later = Instant(2) + ROAM;
-        journal.request(later, vm(), &configuration(TWO, true));
+        journal.request(later, LANE, &configuration(TWO, true));
         assert_eq!(told(&mut journal).last(), Some(&associated(TWO, None)));
     }
 
     #[test]
     fn a_reset_ends_the_association() {
         let mut journal = Journal::default();
-        journal.request(Instant(0), vm(), &configuration(ONE, true));
-        journal.request(Instant(1), vm(), &Command::Reset);
-        let ended = [What::Disassociated { bssid: ONE }, What::Stopped];
+        journal.request(Instant(0), LANE, &configuration(ONE, true));
+        journal.request(Instant(1), LANE, &Command::Reset);
+        let ended = [Kind::Disassociated { bssid: ONE }, Kind::Stopped];
         assert_eq!(told(&mut journal)[1..], ended);
     }
 
@@ -360,10 +363,10 @@ mod tests {
     fn a_flood_of_refused_frames_is_told_once_a_second_with_its_size() {
         let mut journal = Journal::default();
         for at in 0..1_000 {
-            journal.event(Instant(at), vm(), &refused());
+            journal.event(Instant(at), LANE, &refused());
         }
-        journal.event(Instant(0) + DROPS_TOLD_EVERY, vm(), &refused());
-        let dropped = |frames| What::Dropped {
+        journal.event(Instant(0) + DROPS_TOLD_EVERY, LANE, &refused());
+        let dropped = |frames| Kind::Dropped {
             status: TxStatus::Refused,
             frames,
         };
@@ -371,10 +374,10 @@ mod tests {
     }
 
     #[test]
-    fn notices_that_nobody_fetches_are_bounded() {
+    fn events_that_nobody_fetches_are_bounded() {
         let mut journal = Journal::default();
         for at in 0..2 * BACKLOG as u64 {
-            journal.request(Instant(at), vm(), &Command::Initialize);
+            journal.request(Instant(at), LANE, &Command::Initialize);
         }
         assert_eq!(told(&mut journal).len(), BACKLOG);
     }

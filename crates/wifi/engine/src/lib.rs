@@ -1,21 +1,23 @@
-//! The Wi-Fi engine: host driver, NIC, air, built-in access points and the radios of access-point VMs, wired as one
-//! state machine ([`radio::Radio`]).
+//! The Wi-Fi engine: host drivers, NICs, air, built-in access points and the radios of access-point VMs, wired as one
+//! state machine ([`Wifi`]).
 //!
 //! Pure: no threads, no clock, no I/O. The daemon runs it in real time, stories run it in virtual time.
 
 mod access_points;
 mod built_in;
+mod card;
 pub mod counters;
 mod data_path;
 mod external_station;
 mod hwsim_frame;
 pub mod journal;
-pub mod radio;
 mod status;
+mod wifi;
 
 pub use access_points::{AccessPoints, ApCounters, MAX_RADIOS, Site};
 pub use built_in::{BuiltIn, BuiltIns, Served};
+pub use card::Card;
 pub use data_path::{DataPath, DataPathError};
 pub use external_station::{ExternalStation, hand_to_external, step_external};
-pub use radio::Placed;
-pub use status::{BuiltInStatus, RadioStatus, VmacStatus};
+pub use status::{BuiltInStatus, CardStatus, RadioStatus, VmacStatus};
+pub use wifi::{LaneError, Placed, Wifi};

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use airlane_dot11::{Channel, MacAddr};
-use airlane_lane::{Instant, Micros, VmId};
+use airlane_lane::{Instant, LaneId, Micros};
 
 use super::built_in::Served;
+use super::card::Card;
 use super::counters as named;
 use super::journal::Link;
-use super::radio::Radio;
+use super::wifi::Wifi;
 
 /// One VM's vMAC, as the NIC sees it.
 #[derive(Clone, Debug, Default)]
@@ -38,91 +39,114 @@ pub struct BuiltInStatus {
     pub wrong_keys: Vec<MacAddr>,
 }
 
-/// The radio as a whole.
+/// One card's radio.
+#[derive(Clone, Debug, Default)]
+pub struct CardStatus {
+    /// Its name.
+    pub name: String,
+    /// Where it is tuned to.
+    pub channel: Option<Channel>,
+    /// How its time is divided: what is known of each channel that its VMs' networks have used, by name.
+    pub channels: Vec<(Channel, BTreeMap<String, u64>)>,
+}
+
+/// The engine as a whole.
 #[derive(Clone, Debug, Default)]
 pub struct RadioStatus {
     /// When this was taken.
     pub at: Instant,
-    /// Where the radio is tuned to.
-    pub channel: Option<Channel>,
-    /// How its time is divided: what is known of each channel that has been a home, by name.
-    pub channels: Vec<(Channel, BTreeMap<String, u64>)>,
-    /// vMACs by VM-ID, those that exist.
+    /// The cards, by number.
+    pub cards: Vec<CardStatus>,
+    /// vMACs by the number of their lane, those that exist.
     pub vmacs: BTreeMap<usize, VmacStatus>,
     /// The built-in access points.
     pub built_ins: Vec<BuiltInStatus>,
-    /// Counters of air, host, NIC and built-in access points, by name.
+    /// Counters of air, host drivers, NICs and built-in access points, by name; those of all cards together.
     pub counters: BTreeMap<String, u64>,
 }
 
 impl RadioStatus {
-    /// The status of `radio`.
+    /// The status of `wifi`. `lag`: how much later than due it was run, at most; `lanes`: what is counted
+    /// of each lane outside of it.
     pub fn of(
-        radio: &Radio,
+        wifi: &Wifi,
         at: Instant,
         lag: Micros,
-        lanes: impl Iterator<Item = (VmId, [(&'static str, u64); 3])>,
+        lanes: impl Iterator<Item = (LaneId, [(&'static str, u64); 3])>,
     ) -> Self {
-        let mut counters = BTreeMap::new();
-        counters.insert("radio_lag_max_us".to_owned(), lag.0);
-        let mut add = |prefix: &str, name: &str, value: u64| {
-            counters.insert(format!("{prefix}_{name}"), value);
-        };
-        for (name, value) in named::air(radio.air().counters()) {
-            add("air", name, value);
-        }
-        for (name, value) in named::nic(&radio.nic().counters()) {
-            add("nic", name, value);
-        }
-        for (name, value) in named::awake(&radio.nic().awake_time(at)) {
-            add("nic", name, value);
-        }
-        for (name, value) in named::host(&radio.host().counters()) {
-            add("host", name, value);
-        }
-        let refused = radio.access_points().counters();
-        add("hwsim", "too_many_radios", refused.too_many_radios);
-        add("hwsim", "malformed_frames", refused.malformed_frames);
-        add("hwsim", "queue_full", refused.queue_full);
-        for served in radio.built_ins().iter() {
-            for (name, value) in named::built_in(served) {
-                add(&format!("ap_{}", served.name), name, value);
-            }
-        }
-        let mut vmacs: BTreeMap<usize, VmacStatus> = radio
-            .nic()
-            .vmacs()
-            .map(|view| {
-                let status = VmacStatus {
-                    address: Some(view.address).filter(|address| address.is_station()),
-                    bssid: Some(view.bssid).filter(|bssid| bssid.is_station()),
-                    channel: view.channel,
-                    associated: view.associated,
-                    link: radio.journal().link(view.vm),
-                    counters: named::vmac(&view.counters),
-                };
-                (view.vm.index(), status)
-            })
+        let mut vmacs: BTreeMap<usize, VmacStatus> = wifi
+            .cards()
+            .iter()
+            .flat_map(|card| vmacs_of(wifi, card))
             .collect();
-        for (vm, counts) in lanes {
-            if let Some(vmac) = vmacs.get_mut(&vm.index()) {
+        for (lane, counts) in lanes {
+            if let Some(vmac) = vmacs.get_mut(&lane.index()) {
                 let counts = counts.map(|(name, count)| (name.to_owned(), count));
                 vmac.counters.extend(counts);
             }
         }
         Self {
             at,
-            channel: radio.nic().channel(),
-            channels: radio
-                .nic()
-                .contexts(at)
-                .map(|home| (home.channel, named::home(&home)))
+            cards: wifi
+                .cards()
+                .iter()
+                .map(|card| self::card(card, at))
                 .collect(),
             vmacs,
-            built_ins: radio.built_ins().iter().map(built_in).collect(),
-            counters,
+            built_ins: wifi.built_ins().iter().map(built_in).collect(),
+            counters: counters(wifi, at, lag),
         }
     }
+}
+
+fn counters(wifi: &Wifi, at: Instant, lag: Micros) -> BTreeMap<String, u64> {
+    let mut counters = BTreeMap::new();
+    counters.insert("radio_lag_max_us".to_owned(), lag.0);
+    let mut add = |prefix: &str, named: named::Named| {
+        for (name, value) in named {
+            *counters.entry(format!("{prefix}_{name}")).or_default() += value;
+        }
+    };
+    add("air", named::air(wifi.air().counters()));
+    for card in wifi.cards() {
+        add("nic", named::nic(&card.nic().counters()));
+        add("nic", named::awake(&card.nic().awake_time(at)));
+        add("host", named::host(&card.host().counters()));
+    }
+    add(
+        "hwsim",
+        named::access_points(&wifi.access_points().counters()),
+    );
+    for served in wifi.built_ins().iter() {
+        add(&format!("ap_{}", served.name), named::built_in(served));
+    }
+    counters
+}
+
+fn card(card: &Card, at: Instant) -> CardStatus {
+    let homes = card.nic().contexts(at);
+    CardStatus {
+        name: card.name().to_owned(),
+        channel: card.nic().channel(),
+        channels: homes
+            .map(|home| (home.channel, named::home(&home)))
+            .collect(),
+    }
+}
+
+fn vmacs_of(wifi: &Wifi, card: &Card) -> impl Iterator<Item = (usize, VmacStatus)> {
+    card.nic().vmacs().filter_map(|view| {
+        let lane = card.lane(view.vm)?;
+        let status = VmacStatus {
+            address: Some(view.address).filter(|address| address.is_station()),
+            bssid: Some(view.bssid).filter(|bssid| bssid.is_station()),
+            channel: view.channel,
+            associated: view.associated,
+            link: wifi.journal().link(lane),
+            counters: named::vmac(&view.counters),
+        };
+        Some((lane.index(), status))
+    })
 }
 
 fn built_in(served: &Served) -> BuiltInStatus {

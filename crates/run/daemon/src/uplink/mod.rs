@@ -4,6 +4,7 @@
 //!
 //! Not here: addresses and answers of the gateway (the `ap` crate), routes and bridges of the host.
 
+mod source;
 mod stream;
 mod user;
 
@@ -18,6 +19,9 @@ use airlane_transport::{EventFd, EventWake, Tap};
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 
+use crate::threads;
+
+pub use source::Uplinks;
 pub use user::{Station, UserNetwork};
 
 /// Frames that wait each way.
@@ -111,12 +115,12 @@ pub fn start(
     stop: EventFd,
 ) -> Result<(UplinkEnds, JoinHandle<()>)> {
     let mut port = uplink.open()?;
-    let wake = EventFd::new(super::libc_nonblock())?;
+    let wake = threads::eventfd()?;
     let own_wake: Arc<dyn Wake> = Arc::new(EventWake(wake.try_clone()?));
     let (to_radio, from) = ring(RING, Arc::clone(radio_wake));
     let (to, mut from_radio) = ring(RING, own_wake);
     let mut bridge = Bridge { to_radio, lost: 0 };
-    let thread = super::spawn(format!("uplink-{built_in}"), move || {
+    let thread = threads::spawn(format!("uplink-{built_in}"), move || {
         if let Err(error) = bridge.run(port.as_mut(), &mut from_radio, &wake, &stop) {
             tracing::error!("uplink {built_in} has ended: {error:#}");
         }

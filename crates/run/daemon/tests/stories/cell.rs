@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use airlane_air::{AirConfig, Position, RadioConfig};
 use airlane_ap::Config;
 use airlane_ap::gateway::Network;
-use airlane_daemon::radio::Radio;
-use airlane_daemon::{AccessPoints, BuiltIn, Tuning};
+use airlane_daemon::{AccessPoints, BuiltIn, Tuning, Wifi};
 use airlane_dot11::{Dbm, MacAddr, frame::FrameKind};
 use airlane_lane::{Instant, Micros};
 
@@ -46,7 +45,7 @@ impl Cell {
             position: Position::default(),
             tx_power: Dbm(15.0),
         };
-        let mut radio = Radio::new(air, card, AccessPoints::new(Vec::new()));
+        let mut radio = Wifi::with_card(air, card, AccessPoints::new(Vec::new()));
         let mut names = Vec::new();
         for (number, passphrase) in passphrases.iter().enumerate() {
             let mut built_in = built_in(number, *passphrase);

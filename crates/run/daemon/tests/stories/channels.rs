@@ -1,7 +1,7 @@
 //! Networks on several channels share the one radio in time.
 
 use airlane_dot11::time_units;
-use airlane_lane::{Micros, VmId};
+use airlane_lane::{LaneId, Micros};
 
 use crate::drive::Drive;
 use crate::story::Story;
@@ -34,7 +34,7 @@ fn goodput(story: &mut Story, span: Micros) -> Vec<f64> {
 
 fn show(story: &Story) {
     let world = story.world();
-    let nic = world.radio.nic();
+    let nic = world.nic();
     nic.contexts(world.now)
         .for_each(|context| println!("{context:?}"));
     for vmac in nic.vmacs() {
@@ -58,7 +58,7 @@ fn assert_associations_live(story: &mut Story) {
         assert!(told.is_none(), "{:?}", vm.id);
     }
     let world = story.world();
-    for vmac in world.radio.nic().vmacs() {
+    for vmac in world.nic().vmacs() {
         assert!(vmac.associated, "VM {}", vmac.vm);
         assert!(vmac.longest_silence < time_units(700));
     }
@@ -94,7 +94,7 @@ fn two_channels_carry_both_networks_for_ten_minutes() {
 fn weights_divide_what_two_channels_carry() {
     let alone = alone(Micros::from_millis(5_000));
     let mut story = Story::new(63, &[36, 149], 2);
-    story.world().radio.set_weight(VmId::new(1).unwrap(), 2);
+    story.world().radio.set_weight(LaneId::new(1), 2);
     story.join(&[(0, 0), (1, 1)]);
     let shares = goodput(&mut story, Micros::from_millis(20_000));
     let (sum, ratio) = (shares.iter().sum::<f64>(), shares[1] / shares[0]);

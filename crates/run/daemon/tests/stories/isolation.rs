@@ -8,6 +8,7 @@ use crate::drive::Drive;
 use crate::frames::Note;
 use crate::joining::notes;
 use crate::story::{Story, on_both_paths};
+use crate::world::lane;
 
 /// TX status of a frame that the card refuses: not sent, by the driver's own table.
 const SUCCESS: u8 = 1;
@@ -68,7 +69,7 @@ fn an_assigned_address_is_kept_for_its_vm_while_that_is_off() {
             story
                 .world()
                 .radio
-                .assign(id, address, AddressPolicy::Fixed);
+                .assign(lane(id), address, AddressPolicy::Fixed);
         }
         story.vms[0].driver.power_on();
         let own = story.vms[0].address;

@@ -36,7 +36,7 @@ fn the_signal_follows_the_card() {
     let mut story = near_and_far();
     story.join(&[(0, 0)]);
     let near = signal(&mut story).expect("it hears its beacons");
-    place(&mut story, Placed::Card, -4.0);
+    place(&mut story, Placed::Card(0), -4.0);
     let twice = signal(&mut story).expect("it hears its beacons");
     // Twice the distance at exponent 3.
     assert!((near - twice - 9.03).abs() < 0.1, "{near} then {twice}");
@@ -62,9 +62,9 @@ fn out_of_reach_nothing_is_heard_and_the_nearer_access_point_takes_over() {
     story.join(&[(0, 0)]);
     story.load(0, 50, 4, 500);
     story.run_dry(Micros::from_millis(2_000));
-    place(&mut story, Placed::Card, 400.0);
+    place(&mut story, Placed::Card(0), 400.0);
     assert_eq!(signal(&mut story), None, "400 m away");
-    place(&mut story, Placed::Card, 36.0);
+    place(&mut story, Placed::Card(0), 36.0);
     story.associate(&[(0, 1)]);
     story.load(0, 50, 4, 500);
     story.run_dry(Micros::from_millis(2_000));

@@ -22,7 +22,7 @@ fn a_vm_resets_in_mid_transfer_and_its_neighbour_loses_nothing() {
         story.vms[0].forget();
         story.run_dry(Micros::from_millis(3_000));
         assert_eq!(story.vms[1].echoes, notes(1, 400));
-        assert!(story.world().radio.nic().vmacs().count() == 1);
+        assert!(story.world().nic().vmacs().count() == 1);
     });
 }
 

@@ -34,7 +34,7 @@ fn a_scan_costs_the_neighbour_time_and_no_frame() {
     assert_eq!(story.vms[1].echoes, notes(1, 2_000));
     let reports = story.vms[1].reports.iter();
     assert!(reports.into_iter().all(|report| report.status & 0x7f == 1));
-    assert!(story.world().radio.nic().counters().announcements >= 4);
+    assert!(story.world().nic().counters().announcements >= 4);
     assert!(story.aps[0].seen.given_up.is_empty());
 }
 
@@ -59,7 +59,7 @@ fn all_vms_may_scan_at_the_same_time() {
         let heard = [0, 1].map(|ap| story.has_heard(vm, ap));
         assert_eq!(heard, [true, true], "VM {vm}");
     }
-    let counters = story.world().radio.host().counters();
+    let counters = story.world().host().counters();
     assert_eq!((counters.sweeps, counters.visits), (1, 2), "one sweep");
 }
 
@@ -180,7 +180,7 @@ fn sixteen_vms_scan_both_bands_at_once_while_some_of_them_transfer() {
         // Until what was heard is no longer recent.
         story.advance(Micros::from_millis(5_500));
     }
-    let counters = story.world().radio.host().counters();
+    let counters = story.world().host().counters();
     assert_eq!(
         (counters.sweeps, counters.visits),
         (2, 13 + 24),

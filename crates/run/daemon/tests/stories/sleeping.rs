@@ -45,7 +45,7 @@ fn keep_awake(cell: &mut Cell, vm: usize) {
 /// What the radio has spent so far.
 fn time(cell: &Cell) -> AwakeTime {
     let world = cell.world();
-    world.radio.nic().awake_time(world.now)
+    world.nic().awake_time(world.now)
 }
 
 /// What the radio spends in so much time.
@@ -63,7 +63,7 @@ fn spent(cell: &mut Cell, span: Micros) -> AwakeTime {
 /// Beacons that a VM has missed though the radio was to be there for them.
 fn missed(cell: &Cell) -> Vec<u32> {
     let world = cell.world();
-    let vmacs = world.radio.nic().vmacs();
+    let vmacs = world.nic().vmacs();
     vmacs.map(|view| view.beacons.total).collect()
 }
 

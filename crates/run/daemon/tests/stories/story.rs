@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use airlane_air::{AirConfig, PathLoss, Position, RadioConfig};
-use airlane_daemon::radio::Radio;
-use airlane_daemon::{AccessPoints, DataPath, Site, Tuning};
+use airlane_daemon::{AccessPoints, DataPath, Site, Tuning, Wifi};
 use airlane_dot11::{Band, Channel, Dbm, MacAddr, frame::FrameKind};
 use airlane_lane::{Instant, Micros};
 use airlane_nic::VmCounters;
@@ -97,7 +96,7 @@ impl Story {
             position: Position::default(),
             tx_power: Dbm(15.0),
         };
-        let radio = Radio::new(air, card, AccessPoints::new(sites.collect()));
+        let radio = Wifi::with_card(air, card, AccessPoints::new(sites.collect()));
         let mut story = Self {
             vms: (0..plan.vms).map(Vm::new).collect(),
             aps: Vec::new(),
@@ -134,7 +133,7 @@ impl Story {
     /// What the NIC counts of a VM.
     pub fn counters(&self, number: usize) -> VmCounters {
         let id = self.vms[number].id;
-        self.world().radio.nic().vm_counters(id)
+        self.world().nic().vm_counters(id)
     }
 
     /// What a VM must know to join the network of an access point.

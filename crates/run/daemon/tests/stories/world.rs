@@ -6,12 +6,12 @@ use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use airlane_daemon::Tuning;
-use airlane_daemon::outlet::Outlet;
-use airlane_daemon::radio::Radio;
+use airlane_daemon::{Tuning, Wifi};
 use airlane_dot11::Dbm;
+use airlane_host_driver::Host;
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
-use airlane_lane::{Instant, MAX_VMS, VmId};
+use airlane_lane::{Engine, EventCoalescer, Instant, LaneId, MAX_VMS, VmId};
+use airlane_nic::Nic;
 use airlane_waist::hwsim::{FromHwsim, ToHwsim};
 use airlane_waist::{Event, Request};
 
@@ -27,7 +27,7 @@ pub enum Whom {
 
 /// Radio, clock, mail.
 pub struct World {
-    pub radio: Radio,
+    pub radio: Wifi,
     pub now: Instant,
     /// When the radio wants to be called again.
     pub wake: Option<Instant>,
@@ -44,17 +44,17 @@ pub struct World {
 
 /// The way from the radio to a VM's card.
 struct Lane {
-    outlet: Outlet,
+    coalescer: EventCoalescer<Wifi>,
     events: Sender<Event>,
     card: Receiver<Event>,
 }
 
 impl World {
-    pub fn new(radio: Radio, tuning: Tuning) -> Self {
+    pub fn new(radio: Wifi, tuning: Tuning) -> Self {
         let lane = |_| {
             let (events, card) = ring(1_024, Arc::new(NoWake));
             Lane {
-                outlet: Outlet::new(tuning.interrupts),
+                coalescer: EventCoalescer::new(tuning.interrupts),
                 events,
                 card,
             }
@@ -75,8 +75,8 @@ impl World {
     /// A VM asks; what it is told by then.
     pub fn ask(&mut self, vm: VmId, request: Request) -> Vec<Event> {
         self.activity += 1;
-        self.lanes[vm.index()].outlet.request(&request);
-        self.radio.request(self.now, vm, request);
+        self.lanes[vm.index()].coalescer.request(&request);
+        self.radio.request(self.now, lane(vm), request);
         self.step();
         self.take_for_vm(vm)
     }
@@ -91,7 +91,7 @@ impl World {
     /// Lets everything happen that is due.
     pub fn step(&mut self) {
         self.wake = self.radio.step(self.now);
-        while let Some((vm, event)) = self.radio.next_for_vm() {
+        while let Some((vm, event)) = self.next_for_vm() {
             let bytes: &[u8] = match &event {
                 Event::Received(received) => {
                     assert!(
@@ -104,7 +104,7 @@ impl World {
                 _ => &[],
             };
             self.note(Whom::Vm(vm.index()), &event, bytes);
-            self.lanes[vm.index()].outlet.event(self.now, event);
+            self.lanes[vm.index()].coalescer.event(self.now, event);
         }
         self.let_go();
         while let Some((port, message)) = self.radio.next_for_hwsim() {
@@ -117,11 +117,25 @@ impl World {
         }
     }
 
+    /// The one card's NIC.
+    pub fn nic(&self) -> &Nic {
+        self.radio.cards()[0].nic()
+    }
+
+    /// The one card's host driver.
+    pub fn host(&self) -> &Host {
+        self.radio.cards()[0].host()
+    }
+
+    fn next_for_vm(&mut self) -> Option<(VmId, Event)> {
+        VmId::all().find_map(|vm| Some((vm, self.radio.next_event(lane(vm))?)))
+    }
+
     /// Hands over what need not wait.
     fn let_go(&mut self) {
         for lane in &mut self.lanes {
-            let due = lane.outlet.settle(self.now);
-            lane.outlet.release(&mut lane.events);
+            let due = lane.coalescer.settle(self.now);
+            lane.coalescer.release(&mut lane.events);
             self.wake = self.wake.into_iter().chain(due).min();
         }
     }
@@ -147,4 +161,9 @@ impl World {
     pub fn take_for_access_points(&mut self) -> Vec<(usize, ToHwsim)> {
         self.for_access_points.drain(..).collect()
     }
+}
+
+/// The one card's lanes are numbered as its VMs.
+pub fn lane(vm: VmId) -> LaneId {
+    LaneId::new(vm.index() as u16)
 }

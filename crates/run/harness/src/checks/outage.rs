@@ -9,7 +9,7 @@ use super::ping;
 use super::place::{self, Place, places};
 use crate::session::Session;
 use crate::stop::Stop;
-use airlane_daemon::journal::What;
+use airlane_daemon::journal::Kind;
 use airlane_guests::state::State;
 use airlane_scenario::{Check, CheckKind};
 use std::time::{Duration, Instant};
@@ -94,9 +94,9 @@ fn outage(
     length: Duration,
 ) -> Result<Seen, Stop> {
     let access_points = session.access_points();
-    let notices = session.notices()?;
+    let events = session.events()?;
     session.wait_until(Instant::now() + LATELY, |_| false)?;
-    notices.try_iter().for_each(drop);
+    events.try_iter().for_each(drop);
     let died = Instant::now();
     session
         .progress
@@ -113,9 +113,9 @@ fn outage(
         ..Seen::default()
     };
     session.wait_until(died + length, |_| false)?;
-    let missed = |what: &What| matches!(what, What::BeaconsMissed { .. });
-    let of_vm = notices.try_iter().filter(|notice| notice.vm.index() == vm);
-    seen.missed = of_vm.filter(|notice| missed(&notice.what)).count();
+    let missed = |kind: &Kind| matches!(kind, Kind::BeaconsMissed { .. });
+    let of_vm = events.try_iter().filter(|event| event.lane.index() == vm);
+    seen.missed = of_vm.filter(|event| missed(&event.kind)).count();
     let revived = Instant::now();
     session
         .progress

@@ -8,7 +8,7 @@ use airlane_lane::Instant;
 use airlane_waist::TxStatus;
 use serde::{Deserialize, Serialize};
 
-use airlane_daemon::journal::{Notice, What};
+use airlane_daemon::journal::{Kind, VmEvent};
 use airlane_daemon::{DaemonStatus, RadioStatus, VmacStatus};
 
 /// Names of what the daemon knows by number and address.
@@ -141,11 +141,12 @@ impl Names {
     /// How things stand, by name.
     pub fn show(&self, status: &DaemonStatus) -> Show {
         let numbered = self.vms.iter().enumerate();
+        let first = status.radio.cards.first();
         Show {
             run: self.run.clone(),
             seconds: seconds(status.radio.at),
             radio: Radio {
-                channel: status.radio.channel.map(channel_name),
+                channel: first.and_then(|card| card.channel).map(channel_name),
                 channels: by_channel(&status.radio),
                 counters: status.radio.counters.clone(),
             },
@@ -180,51 +181,51 @@ impl Names {
         self.networks.get(&bssid).cloned()
     }
 
-    /// A notice by name. `epoch` is the time of day when the run's clock read zero.
-    pub fn event(&self, notice: &Notice, epoch: Duration) -> Event {
-        let vm = self.vms.get(notice.vm.index());
+    /// What happened, by name. `epoch` is the time of day when the run's clock read zero.
+    pub fn event(&self, happened: &VmEvent, epoch: Duration) -> Event {
+        let vm = self.vms.get(happened.lane.index());
         let event = Event {
-            time: epoch.as_secs_f64() + seconds(notice.at),
-            seconds: seconds(notice.at),
-            vm: vm.map_or_else(|| notice.vm.to_string(), |known| known.name.clone()),
+            time: epoch.as_secs_f64() + seconds(happened.at),
+            seconds: seconds(happened.at),
+            vm: vm.map_or_else(|| happened.lane.to_string(), |known| known.name.clone()),
             ..Event::default()
         };
-        self.describe(event, notice.what)
+        self.describe(event, happened.kind)
     }
 
-    fn describe(&self, event: Event, what: What) -> Event {
+    fn describe(&self, event: Event, kind: Kind) -> Event {
         let named = |name: &str| Event {
             event: name.to_owned(),
             ..event.clone()
         };
-        match what {
-            What::Started => named("started"),
-            What::Stopped => named("stopped"),
-            What::Associated {
+        match kind {
+            Kind::Started => named("started"),
+            Kind::Stopped => named("stopped"),
+            Kind::Associated {
                 bssid,
                 channel,
                 previous,
             } => self.association(&event, bssid, channel, previous),
-            What::Disassociated { bssid } => Event {
+            Kind::Disassociated { bssid } => Event {
                 ssid: self.ssid(bssid),
                 bssid: Some(bssid.to_string()),
                 ..named("disassociated")
             },
-            What::ScanStarted => named("scan-started"),
-            What::ScanEnded { channels, aborted } => Event {
+            Kind::ScanStarted => named("scan-started"),
+            Kind::ScanEnded { channels, aborted } => Event {
                 count: Some(channels.into()),
                 reason: aborted.then(|| "aborted".to_owned()),
                 ..named("scan-ended")
             },
-            What::BeaconsMissed { consecutive } => Event {
+            Kind::BeaconsMissed { consecutive } => Event {
                 count: Some(consecutive.into()),
                 ..named("beacons-missed")
             },
-            What::ChannelSwitched { channel } => Event {
+            Kind::ChannelSwitched { channel } => Event {
                 channel: Some(channel_name(channel)),
                 ..named("channel-switched")
             },
-            What::Dropped { status, frames } => Event {
+            Kind::Dropped { status, frames } => Event {
                 count: Some(frames),
                 reason: Some(drop_reason(status).to_owned()),
                 ..named("dropped")
@@ -274,7 +275,7 @@ fn drop_reason(status: TxStatus) -> &'static str {
 
 /// What is known of each home channel, by the channel's name.
 pub fn by_channel(radio: &RadioStatus) -> BTreeMap<String, BTreeMap<String, u64>> {
-    let channels = radio.channels.iter();
+    let channels = radio.cards.iter().flat_map(|card| &card.channels);
     channels
         .map(|(channel, facts)| (channel_name(*channel), facts.clone()))
         .collect()
@@ -299,7 +300,7 @@ fn seconds(at: Instant) -> f64 {
 mod tests {
     use super::*;
     use airlane_dot11::Band;
-    use airlane_lane::VmId;
+    use airlane_lane::LaneId;
 
     const CORP: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 1, 1]), MacAddr([2, 0, 0, 0, 1, 2])];
     const HOME: MacAddr = MacAddr([2, 0, 0, 0, 1, 3]);
@@ -320,16 +321,16 @@ mod tests {
     }
 
     fn told(bssid: MacAddr, previous: Option<MacAddr>) -> Event {
-        let notice = Notice {
+        let happened = VmEvent {
             at: Instant(1_500_000),
-            vm: VmId::new(0).unwrap(),
-            what: What::Associated {
+            lane: LaneId::new(0),
+            kind: Kind::Associated {
                 bssid,
                 channel: Channel::new(Band::Ghz5, 36).unwrap(),
                 previous,
             },
         };
-        names().event(&notice, Duration::from_secs(100))
+        names().event(&happened, Duration::from_secs(100))
     }
 
     #[test]

@@ -174,9 +174,9 @@ impl Answers {
 
     fn events(&self, stream: &UnixStream, follow: bool) -> Result<()> {
         let epoch = self.handle.epoch();
-        let notices = self.handle.notices()?;
+        let events = self.handle.events()?;
         loop {
-            match notices.recv_timeout(SO_FAR) {
+            match events.recv_timeout(SO_FAR) {
                 Ok(notice) => line(stream, &self.names.event(&notice, epoch))?,
                 Err(RecvTimeoutError::Timeout) if follow && !gone(stream) => {}
                 Err(_) => return Ok(()),

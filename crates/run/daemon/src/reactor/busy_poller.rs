@@ -3,15 +3,15 @@
 
 use airlane_lane::{PollCounters, Poller, Polling};
 
-use super::clock::Clock;
+use crate::clock::Clock;
 
-/// Of one thread.
-pub struct Looker {
+/// The busy polling of one thread.
+pub struct BusyPoller {
     clock: Clock,
     poller: Poller,
 }
 
-impl Looker {
+impl BusyPoller {
     /// Has not looked yet.
     pub fn new(clock: Clock, polling: Polling) -> Self {
         Self {

@@ -1,0 +1,347 @@
+//! A running daemon: starts its threads, knows its sockets, ends it all.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use airlane_air::RadioConfig;
+use airlane_dma::Memory;
+use airlane_engine::{AccessPoints, ExternalStation, RadioStatus, Wifi};
+use airlane_host_driver::HostConfig;
+use airlane_iwl::Identity;
+use airlane_lane::LaneId;
+use airlane_lane::ring::{Wake, ring};
+use airlane_lane::stamp::Stamps;
+use airlane_trace::{Collector, Tracer};
+use airlane_transport::{EventFd, EventWake, HwsimServer, serve_hwsim};
+use anyhow::Context;
+
+use crate::access_point_vms::{AccessPointVms, HwsimEnds};
+use crate::capture::{Capture, Taps};
+use crate::card_port::{CardPort, LaneReport};
+use crate::clock::Clock;
+use crate::config::{DaemonConfig, Transport, VmCard};
+use crate::control::{self, Control, ControlRequest};
+use crate::handle::{ControlTx, DaemonStatus, Handle, HwsimServers};
+use crate::polled_card::{PolledCard, PolledLane};
+use crate::reactor::{BusyPoller, Reactor, RingLane};
+use crate::threads::{eventfd, spawn};
+use crate::tuning::{Threads, Tuning};
+use crate::uplink::{self, Uplinks};
+
+/// Requests, and events, that one lane's rings hold.
+const LANE_RING: usize = 1_024;
+/// Messages that one access-point VM's rings hold.
+const HWSIM_RING: usize = 4_096;
+
+/// A running daemon. Dropping it stops it.
+pub struct Daemon {
+    card_sockets: Vec<PathBuf>,
+    hwsim_sockets: Vec<PathBuf>,
+    lanes: Vec<JoinHandle<()>>,
+    hwsim: HwsimServers,
+    uplinks: Vec<JoinHandle<()>>,
+    engine: Option<JoinHandle<RadioStatus>>,
+    handle: Arc<Handle>,
+    stop: EventFd,
+    capture: Option<Capture>,
+    tracer: Option<Tracer>,
+}
+
+/// What starting a lane takes.
+struct LaneParts {
+    lane: LaneId,
+    vm: VmCard,
+    memory: Memory,
+    report: LaneReport,
+    stamps: Stamps,
+}
+
+/// What all of a daemon's parts share while it is started.
+struct Common {
+    clock: Clock,
+    tuning: Tuning,
+    run_dir: PathBuf,
+    /// Wakes the reactor.
+    wake: Arc<dyn Wake>,
+}
+
+impl Daemon {
+    /// Opens all sockets and starts all threads.
+    pub fn start(config: DaemonConfig) -> anyhow::Result<Self> {
+        Self::start_among(config, Vec::new())
+    }
+
+    /// The same, with these others on the medium.
+    pub fn start_among(
+        config: DaemonConfig,
+        external: Vec<Box<dyn ExternalStation>>,
+    ) -> anyhow::Result<Self> {
+        let wake = eventfd()?;
+        let common = Common {
+            clock: Clock::start(),
+            tuning: config.tuning,
+            run_dir: config.run_dir.clone(),
+            wake: Arc::new(EventWake(wake.try_clone()?)),
+        };
+        let count = config.cards.iter().map(|card| card.vms.len()).sum();
+        let (requests, requested) = channel();
+        let (sinks, joining) = channel();
+        let reports: Vec<LaneReport> = (0..count).map(|_| LaneReport::default()).collect();
+        let (collector, recorders) = Collector::new(count);
+        let tracer = Tracer::start(collector).context("cannot start the thread trace")?;
+        let tx = ControlTx {
+            requests,
+            sinks,
+            traces: tracer.tap().clone(),
+        };
+        let hwsim = HwsimServers::default();
+        let handle = Handle::new(
+            common.clock,
+            tx,
+            wake.try_clone()?,
+            reports.clone(),
+            Arc::clone(&hwsim),
+        );
+        let mut daemon = Self {
+            card_sockets: Vec::new(),
+            hwsim_sockets: Vec::new(),
+            lanes: Vec::new(),
+            hwsim,
+            uplinks: Vec::new(),
+            engine: None,
+            handle: Arc::new(handle),
+            stop: eventfd()?,
+            capture: None,
+            tracer: Some(tracer),
+        };
+        let (mut engine, vms) = engine(&config, external)?;
+        if let Some(stamps) = engine.stamps(0) {
+            *stamps = recorders.radio;
+        }
+        engine.air_mut().set_tap(Box::new(Taps::new(joining)));
+        if let Some(path) = &config.capture {
+            let tapped = daemon.handle.capture(None)?;
+            daemon.capture = Some(Capture::create(path, tapped)?);
+        }
+        let mut parts = Vec::new();
+        for (((lane, vm), report), stamps) in vms.into_iter().zip(reports).zip(recorders.lanes) {
+            let id = engine.vm(lane).context("its lane was given out")?.1;
+            let memory = Memory::translated(config.tuning.translation, id, &vm.name);
+            parts.push(LaneParts {
+                lane,
+                vm,
+                memory,
+                report,
+                stamps,
+            });
+        }
+        let mut reactor = Reactor::new(engine, common.clock, wake, config.tuning.polling);
+        for part in parts {
+            daemon.start_lane(&common, part, &mut reactor)?;
+        }
+        let count = config.access_point_vms.len();
+        let ends = (0..count).map(|index| daemon.start_hwsim(&common, index));
+        reactor.add(AccessPointVms::new(ends.collect::<anyhow::Result<_>>()?));
+        let mut uplinks = Vec::new();
+        for (built_in, uplink) in config.uplinks {
+            let stop = daemon.stop.try_clone()?;
+            let (ends, thread) = uplink::start(built_in, uplink, &common.wake, stop)?;
+            uplinks.push(ends);
+            daemon.uplinks.push(thread);
+        }
+        reactor.add(Uplinks(uplinks));
+        reactor.add(Control::new(requested));
+        daemon.engine = Some(spawn("radio".to_owned(), move || {
+            let (engine, report) = reactor.run();
+            control::status(&engine, &report)
+        })?);
+        Ok(daemon)
+    }
+
+    /// Opens a VM's socket, to be served by a thread of its own or by the reactor.
+    fn start_lane(
+        &mut self,
+        common: &Common,
+        parts: LaneParts,
+        reactor: &mut Reactor<Wifi>,
+    ) -> anyhow::Result<()> {
+        let index = parts.lane.index();
+        let socket = common.run_dir.join(format!("card{index}.sock"));
+        let polled = common.tuning.threads == Threads::Engine;
+        if polled && parts.vm.transport == Transport::VfioUser {
+            reactor.add(polled_card(parts, common.tuning, &socket)?);
+        } else {
+            let lane = self.start_lane_thread(common, parts, &socket)?;
+            reactor.add(lane);
+        }
+        self.card_sockets.push(socket);
+        Ok(())
+    }
+
+    fn start_lane_thread(
+        &mut self,
+        common: &Common,
+        parts: LaneParts,
+        socket: &Path,
+    ) -> anyhow::Result<RingLane<Wifi>> {
+        let wake = eventfd()?;
+        let lane_wake: Arc<dyn Wake> = Arc::new(EventWake(wake.try_clone()?));
+        let (to_engine, requests) = ring(LANE_RING, Arc::clone(&common.wake));
+        let (events, from_engine) = ring(LANE_RING, lane_wake);
+        let port = CardPort::new(
+            identity(&parts.vm),
+            parts.memory,
+            to_engine,
+            from_engine,
+            parts.report,
+            parts.stamps,
+            BusyPoller::new(common.clock, common.tuning.polling),
+        );
+        let stop = self.stop.try_clone()?;
+        let server = port.bind(parts.vm.transport, socket, wake)?;
+        let (name, lane) = (parts.vm.name, parts.lane);
+        self.lanes.push(spawn(format!("lane-{lane}"), move || {
+            server.serve(&name, &stop);
+        })?);
+        let coalescing = common.tuning.interrupts;
+        Ok(RingLane::new(lane, requests, events, coalescing))
+    }
+
+    fn start_hwsim(&mut self, common: &Common, index: usize) -> anyhow::Result<HwsimEnds> {
+        let wake = eventfd()?;
+        let hwsim_wake: Arc<dyn Wake> = Arc::new(EventWake(wake.try_clone()?));
+        let (to_engine, from_vm) = ring(HWSIM_RING, Arc::clone(&common.wake));
+        let (to_vm, from_engine) = ring(HWSIM_RING, hwsim_wake);
+        let socket = common.run_dir.join(format!("hwsim{index}.sock"));
+        let server = serve_hwsim(&socket, to_engine, from_engine, wake)?;
+        locked(&self.hwsim).push(server);
+        self.hwsim_sockets.push(socket);
+        Ok(HwsimEnds { from_vm, to_vm })
+    }
+
+    /// Where the VMM of VM `index` attaches its card; VMs are counted through all cards.
+    pub fn card_socket(&self, index: usize) -> Option<&Path> {
+        self.card_sockets.get(index).map(PathBuf::as_path)
+    }
+
+    /// Where the VMM of access-point VM `index` attaches its radios.
+    pub fn hwsim_socket(&self, index: usize) -> Option<&Path> {
+        self.hwsim_sockets.get(index).map(PathBuf::as_path)
+    }
+
+    /// How things stand.
+    pub fn status(&self) -> anyhow::Result<DaemonStatus> {
+        self.handle.status()
+    }
+
+    /// The way to its threads.
+    pub fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
+
+    /// Ends all threads, removes all sockets, and gives the last counters.
+    pub fn stop(mut self) -> anyhow::Result<DaemonStatus> {
+        self.shut_down()
+    }
+
+    fn shut_down(&mut self) -> anyhow::Result<DaemonStatus> {
+        let Some(engine) = self.engine.take() else {
+            self.stop.write(1)?;
+            return Ok(DaemonStatus::default());
+        };
+        self.stop.write(1)?;
+        for thread in self.lanes.drain(..).chain(self.uplinks.drain(..)) {
+            let _ = thread.join();
+        }
+        let hwsim = self.handle.hwsim_counters();
+        locked(&self.hwsim).clear();
+        self.handle.ask(ControlRequest::Stop)?;
+        let radio = engine
+            .join()
+            .map_err(|_| anyhow::anyhow!("the engine's thread has stopped unexpectedly"))?;
+        if let Some(tracer) = self.tracer.take() {
+            tracer.stop();
+        }
+        let mut status = self.handle.with_cards(radio);
+        let counters = &mut status.radio.counters;
+        counters.extend(hwsim);
+        if let Some(capture) = self.capture.take() {
+            let count = capture.finish()?;
+            counters.insert("capture_written".to_owned(), count.written);
+            counters.insert("capture_dropped".to_owned(), count.dropped);
+        }
+        Ok(status)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if let Err(error) = self.shut_down() {
+            tracing::error!(%error, "the daemon did not stop cleanly");
+        }
+    }
+}
+
+/// The engine of a run, and each VM with its lane.
+fn engine(
+    config: &DaemonConfig,
+    external: Vec<Box<dyn ExternalStation>>,
+) -> anyhow::Result<(Wifi, Vec<(LaneId, VmCard)>)> {
+    let sites = AccessPoints::new(config.access_point_vms.clone());
+    let mut wifi = Wifi::new(config.air, sites);
+    wifi.set_host_config(HostConfig {
+        scan_cache: config.scan_cache,
+        ..HostConfig::default()
+    });
+    wifi.set_data_path(config.tuning.data_path);
+    let mut vms = Vec::new();
+    for card in &config.cards {
+        let number = wifi.add_card(RadioConfig {
+            name: card.name.clone(),
+            position: card.position,
+            tx_power: card.tx_power,
+        });
+        for vm in &card.vms {
+            let lane = wifi.add_lane(number)?;
+            wifi.assign(lane, vm.address, vm.address_policy);
+            wifi.set_weight(lane, vm.weight);
+            vms.push((lane, vm.clone()));
+        }
+    }
+    for built_in in &config.built_ins {
+        wifi.add_built_in(built_in.clone());
+    }
+    for station in external {
+        wifi.add_external(station);
+    }
+    Ok((wifi, vms))
+}
+
+fn identity(vm: &VmCard) -> Identity {
+    Identity {
+        model: vm.model,
+        address: vm.address,
+    }
+}
+
+fn polled_card(parts: LaneParts, tuning: Tuning, socket: &Path) -> anyhow::Result<PolledCard> {
+    let lane = PolledLane {
+        identity: identity(&parts.vm),
+        name: parts.vm.name,
+        lane: parts.lane,
+        memory: parts.memory,
+        coalescing: tuning.interrupts,
+        report: parts.report,
+        stamps: parts.stamps,
+    };
+    PolledCard::bind(lane, socket)
+}
+
+/// Nobody leaves the list half changed: a panic elsewhere does not spoil it.
+fn locked(servers: &Mutex<Vec<HwsimServer>>) -> std::sync::MutexGuard<'_, Vec<HwsimServer>> {
+    servers
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,129 @@
+//! One shared card behind its lanes: a host driver and a NIC with its radio, and which lane has which VM-ID.
+
+use airlane_air::{Air, AirEvent, RadioConfig, RadioId};
+use airlane_host_driver::{Host, HostConfig};
+use airlane_lane::{Instant, LaneId, VmId};
+use airlane_nic::Nic;
+use airlane_waist::{Event, NicEvent};
+
+use crate::data_path::DataPath;
+
+/// A card.
+pub struct Card {
+    name: String,
+    pub(crate) host: Host,
+    pub(crate) nic: Nic,
+    pub(crate) radio: RadioId,
+    /// By VM-ID.
+    lanes: Vec<LaneId>,
+}
+
+impl Card {
+    /// A card on `air` that no lane uses yet.
+    pub(crate) fn new(config: RadioConfig, host: HostConfig, air: &mut Air) -> Self {
+        let name = config.name.clone();
+        let radio = air.add_radio(config);
+        Self {
+            name,
+            host: Host::new(host),
+            nic: Nic::new(radio),
+            radio,
+            lanes: Vec::new(),
+        }
+    }
+
+    /// Its radio's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The NIC, for reports.
+    pub fn nic(&self) -> &Nic {
+        &self.nic
+    }
+
+    /// The host driver, for reports.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The lane that has this VM-ID.
+    pub fn lane(&self, vm: VmId) -> Option<LaneId> {
+        self.lanes.get(vm.index()).copied()
+    }
+
+    /// Gives a lane the next VM-ID; `None` when all are given out.
+    pub(crate) fn admit(&mut self, lane: LaneId) -> Option<VmId> {
+        let vm = VmId::new(self.lanes.len()).ok()?;
+        self.lanes.push(lane);
+        Some(vm)
+    }
+
+    /// Lets host driver and NIC do what is due; says when to come back, and how many requests went from one to the
+    /// other.
+    pub(crate) fn step(&mut self, now: Instant, air: &mut Air) -> (Option<Instant>, usize) {
+        let host = self.host.step(now);
+        let passed = self.pass_to_nic(now, air);
+        let nic = self.nic.step(now, air);
+        (Instant::earlier(host, nic), passed)
+    }
+
+    /// What the host driver asks of the NIC; says how many requests.
+    pub(crate) fn pass_to_nic(&mut self, now: Instant, air: &mut Air) -> usize {
+        let mut passed = 0;
+        while let Some(request) = self.host.next_for_nic() {
+            self.nic.request(now, request, air);
+            passed += 1;
+        }
+        passed
+    }
+
+    /// What the air says to the card's radio.
+    pub(crate) fn air_event(&mut self, now: Instant, event: AirEvent, air: &mut Air) {
+        self.nic.air_event(now, event, air);
+    }
+
+    /// What NIC and host driver tell the VMs, in the order in which they say it; says how many events the NIC had.
+    pub(crate) fn tell_vms(
+        &mut self,
+        now: Instant,
+        data_path: DataPath,
+        mut tell: impl FnMut(LaneId, Event),
+    ) -> usize {
+        let Self {
+            host, nic, lanes, ..
+        } = self;
+        let mut tell = |(vm, event): (VmId, Event)| {
+            // Only a lane's VM-ID has ever asked for anything.
+            if let Some(&lane) = lanes.get(vm.index()) {
+                tell(lane, event);
+            }
+        };
+        host.events().for_each(&mut tell);
+        let mut told = 0;
+        while let Some(event) = nic.next_event() {
+            told += 1;
+            match event {
+                NicEvent::Vif(vm, event) if passes_host(&event, data_path, host) => {
+                    tell((vm, event));
+                }
+                event => {
+                    host.event(now, event);
+                    host.events().for_each(&mut tell);
+                }
+            }
+        }
+        told
+    }
+}
+
+/// What goes to its VM without the host driver: frames, unless they may be of use to others' scans, and reports of
+/// frames.
+fn passes_host(event: &Event, data_path: DataPath, host: &Host) -> bool {
+    let data = match event {
+        Event::Transmitted(..) => true,
+        Event::Received(_) => !host.listens(),
+        _ => false,
+    };
+    data && data_path == DataPath::Passthrough
+}

@@ -1,0 +1,394 @@
+//! Cards, air and access points in one state machine, which lanes know as an [`Engine`]. No I/O, no clock: a reactor
+//! runs it in real time, stories run it in virtual time.
+
+use std::collections::VecDeque;
+
+use airlane_air::{Air, AirConfig, Position, RadioConfig};
+use airlane_dot11::{MacAddr, frame::Header};
+use airlane_host_driver::HostConfig;
+use airlane_lane::stamp::{FrameId, Point, Stamps};
+use airlane_lane::{Engine, EventKind, Instant, LaneId, MAX_VMS, Next, VmId};
+use airlane_nic::AddressPolicy;
+use airlane_waist::hwsim::{FromHwsim, ToHwsim};
+use airlane_waist::{Command, Event, Request};
+
+use crate::access_points::AccessPoints;
+use crate::built_in::{BuiltIn, BuiltIns};
+use crate::card::Card;
+use crate::data_path::DataPath;
+use crate::external_station::{ExternalStation, hand_to_external, step_external};
+use crate::journal::Journal;
+
+/// A radio that can be put elsewhere while it is at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// A card, by its number, and with it all its VMs.
+    Card(usize),
+    /// One radio of an access-point VM.
+    AccessPoint {
+        /// The VM.
+        port: usize,
+        /// hwsim's number of the radio.
+        number: usize,
+    },
+}
+
+/// A lane that a card does not take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaneError {
+    /// There is no such card.
+    #[error("there is no card {0}")]
+    NoCard(usize),
+    /// All its VM-IDs are given out.
+    #[error("one card serves {MAX_VMS} VMs, and card {0} has them")]
+    Full(usize),
+    /// More lanes than have numbers.
+    #[error("an engine has at most {max} lanes", max = u16::MAX)]
+    TooMany,
+}
+
+/// Cards, NICs, air and access points, wired.
+pub struct Wifi {
+    air: Air,
+    cards: Vec<Card>,
+    lanes: Vec<Lane>,
+    access_points: AccessPoints,
+    built_ins: BuiltIns,
+    external: Vec<Box<dyn ExternalStation>>,
+    journal: Journal,
+    host_config: HostConfig,
+    data_path: DataPath,
+    /// When the last step was.
+    now: Instant,
+    to_hwsim: VecDeque<(usize, ToHwsim)>,
+}
+
+/// One lane: whose VM it is, and what it is to be told.
+struct Lane {
+    /// Index into [`Wifi::cards`].
+    card: usize,
+    /// Its VM-ID on that card.
+    vm: VmId,
+    events: VecDeque<Event>,
+}
+
+impl Wifi {
+    /// An air with access points to come, and no card yet.
+    pub fn new(air: AirConfig, access_points: AccessPoints) -> Self {
+        Self {
+            air: Air::new(air),
+            cards: Vec::new(),
+            lanes: Vec::new(),
+            access_points,
+            built_ins: BuiltIns::default(),
+            external: Vec::new(),
+            journal: Journal::default(),
+            host_config: HostConfig::default(),
+            data_path: DataPath::default(),
+            now: Instant(0),
+            to_hwsim: VecDeque::new(),
+        }
+    }
+
+    /// One card on an air of its own; each of its VM-IDs has the lane of the same number.
+    pub fn with_card(air: AirConfig, card: RadioConfig, access_points: AccessPoints) -> Self {
+        let mut wifi = Self::new(air, access_points);
+        let card = wifi.add_card(card);
+        while wifi.add_lane(card).is_ok() {}
+        wifi
+    }
+
+    /// One more card; its number.
+    pub fn add_card(&mut self, radio: RadioConfig) -> usize {
+        let card = Card::new(radio, self.host_config, &mut self.air);
+        self.cards.push(card);
+        self.cards.len() - 1
+    }
+
+    /// One more lane at this card, with a VM-ID of the card's own.
+    pub fn add_lane(&mut self, card: usize) -> Result<LaneId, LaneError> {
+        let number = u16::try_from(self.lanes.len()).map_err(|_| LaneError::TooMany)?;
+        let id = LaneId::new(number);
+        let at = self.cards.get_mut(card).ok_or(LaneError::NoCard(card))?;
+        let vm = at.admit(id).ok_or(LaneError::Full(card))?;
+        self.lanes.push(Lane {
+            card,
+            vm,
+            events: VecDeque::new(),
+        });
+        Ok(id)
+    }
+
+    /// The card and the VM-ID behind a lane.
+    pub fn vm(&self, lane: LaneId) -> Option<(usize, VmId)> {
+        let lane = self.lanes.get(lane.index())?;
+        Some((lane.card, lane.vm))
+    }
+
+    fn card_of(&mut self, lane: LaneId) -> Option<(&mut Card, VmId)> {
+        let (card, vm) = self.vm(lane)?;
+        Some((self.cards.get_mut(card)?, vm))
+    }
+
+    /// Gives a lane's VM its address, which is nobody else's on its card from now on.
+    pub fn assign(&mut self, lane: LaneId, address: MacAddr, policy: AddressPolicy) {
+        if let Some((card, vm)) = self.card_of(lane) {
+            card.nic.assign(vm, address, policy);
+        }
+    }
+
+    /// Sets a lane's share of its card's airtime; 1 is the usual.
+    pub fn set_weight(&mut self, lane: LaneId, weight: u16) {
+        if let Some((card, vm)) = self.card_of(lane) {
+            card.nic.set_weight(vm, weight);
+        }
+    }
+
+    /// One more built-in access point.
+    pub fn add_built_in(&mut self, built_in: BuiltIn) {
+        self.built_ins.add(self.now, built_in, &mut self.air);
+    }
+
+    /// Somebody else on the medium.
+    pub fn add_external(&mut self, mut station: Box<dyn ExternalStation>) {
+        station.join(self.now, &mut self.air);
+        self.external.push(station);
+    }
+
+    /// Settings of the host drivers; before any VM asks for anything.
+    pub fn set_host_config(&mut self, config: HostConfig) {
+        self.host_config = config;
+        for card in &mut self.cards {
+            card.host = airlane_host_driver::Host::new(config);
+        }
+    }
+
+    /// Chooses which way frames go; before any VM asks for anything.
+    pub fn set_data_path(&mut self, data_path: DataPath) {
+        self.data_path = data_path;
+    }
+
+    /// The stamps of a card's stages.
+    pub fn stamps(&mut self, card: usize) -> Option<&mut Stamps> {
+        Some(self.cards.get_mut(card)?.nic.stamps())
+    }
+
+    /// An access-point VM (`port`) says something.
+    pub fn hwsim(&mut self, now: Instant, port: usize, message: FromHwsim) {
+        let Self { air, cards, .. } = self;
+        let agreed = |header: &Header| {
+            let mut cards = cards.iter();
+            cards.find_map(|card| card.nic.receive_agreement(header))
+        };
+        let status = self.access_points.message(now, port, message, air, agreed);
+        self.to_hwsim.extend(status.map(|status| (port, status)));
+    }
+
+    /// Runs everything that is due, however much it is, and says when to come back.
+    pub fn step(&mut self, now: Instant) -> Option<Instant> {
+        loop {
+            match self.run(now, usize::MAX) {
+                Next::More => {}
+                next => return next.at(),
+            }
+        }
+    }
+
+    /// Each part does what is due, once; says when to come back, and how much has moved between them.
+    fn pass(&mut self, now: Instant, budget: usize) -> (Option<Instant>, usize) {
+        let (mut wake, mut moved) = (None, 0);
+        for card in &mut self.cards {
+            let (due, passed) = card.step(now, &mut self.air);
+            wake = Instant::earlier(wake, due);
+            moved += passed;
+        }
+        wake = Instant::earlier(wake, self.built_ins.step(now, &mut self.air));
+        let external = step_external(&mut self.external, now, &mut self.air);
+        wake = Instant::earlier(wake, external);
+        wake = Instant::earlier(wake, self.air.step(now));
+        moved += self.hand_out_air_events(now, budget);
+        moved += self.tell_lanes(now);
+        (wake, moved)
+    }
+
+    fn hand_out_air_events(&mut self, now: Instant, budget: usize) -> usize {
+        let mut moved = 0;
+        while moved < budget
+            && let Some(event) = self.air.next_event()
+        {
+            moved += 1;
+            let radio = event.radio();
+            if let Some(card) = self.cards.iter_mut().find(|card| card.radio == radio) {
+                card.air_event(now, event, &mut self.air);
+            } else if !self.built_ins.air_event(now, &event)
+                && !hand_to_external(&mut self.external, now, &event)
+            {
+                self.access_points
+                    .hold_for_sleeper(now, &event, &mut self.air);
+                self.to_hwsim.extend(self.access_points.air_event(event));
+            }
+        }
+        moved
+    }
+
+    fn tell_lanes(&mut self, now: Instant) -> usize {
+        let Self { cards, lanes, .. } = self;
+        let mut tell = |lane: LaneId, event| {
+            // A card names only lanes that were given out.
+            if let Some(lane) = lanes.get_mut(lane.index()) {
+                lane.events.push_back(event);
+            }
+        };
+        let data_path = self.data_path;
+        let told = cards
+            .iter_mut()
+            .map(|card| card.tell_vms(now, data_path, &mut tell));
+        told.sum()
+    }
+
+    /// Puts a radio elsewhere: signals follow from the next frame on.
+    pub fn place(&mut self, what: Placed, position: Position) {
+        match what {
+            Placed::Card(number) => {
+                if let Some(card) = self.cards.get(number) {
+                    self.air.move_radio(card.radio, position);
+                }
+            }
+            Placed::AccessPoint { port, number } => {
+                self.access_points
+                    .place(port, number, position, &mut self.air);
+            }
+        }
+    }
+
+    /// The next message for an access-point VM.
+    pub fn next_for_hwsim(&mut self) -> Option<(usize, ToHwsim)> {
+        self.to_hwsim.pop_front()
+    }
+
+    /// The medium, for the tap and reports.
+    pub fn air(&self) -> &Air {
+        &self.air
+    }
+
+    /// The medium, to set the tap.
+    pub fn air_mut(&mut self) -> &mut Air {
+        &mut self.air
+    }
+
+    /// The cards by number, for reports.
+    pub fn cards(&self) -> &[Card] {
+        &self.cards
+    }
+
+    /// What happens to each VM.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// What happens to each VM, to take its events.
+    pub fn journal_mut(&mut self) -> &mut Journal {
+        &mut self.journal
+    }
+
+    /// The built-in access points, for reports.
+    pub fn built_ins(&self) -> &BuiltIns {
+        &self.built_ins
+    }
+
+    /// The built-in access points, for their uplinks.
+    pub fn built_ins_mut(&mut self) -> &mut BuiltIns {
+        &mut self.built_ins
+    }
+
+    /// The access points, for reports.
+    pub fn access_points(&self) -> &AccessPoints {
+        &self.access_points
+    }
+}
+
+impl Engine for Wifi {
+    type Request = Request;
+    type Event = Event;
+
+    fn request(&mut self, now: Instant, lane: LaneId, request: Request) {
+        let Self {
+            air,
+            cards,
+            lanes,
+            journal,
+            ..
+        } = self;
+        let Some(&Lane { card, vm, .. }) = lanes.get(lane.index()) else {
+            return;
+        };
+        let Some(card) = cards.get_mut(card) else {
+            return;
+        };
+        let frame = request.frame();
+        stamp(card, Point::Taken, vm, frame);
+        journal.request(now, lane, &request.command);
+        match request.command {
+            Command::Transmit(transmit) if self.data_path == DataPath::Passthrough => {
+                // What the VM asked for before goes before: a station, a key.
+                card.pass_to_nic(now, air);
+                stamp(card, Point::Classified, vm, frame);
+                card.nic.transmit(vm, request.tag, transmit);
+            }
+            _ => {
+                card.host.request(now, vm, request);
+                stamp(card, Point::Classified, vm, frame);
+            }
+        }
+    }
+
+    /// The parts answer each other until nothing moves: the budget counts what has moved between them.
+    fn run(&mut self, now: Instant, budget: usize) -> Next {
+        self.now = now;
+        let mut left = budget;
+        loop {
+            let (wake, moved) = self.pass(now, left);
+            if moved == 0 {
+                return wake.into();
+            }
+            left = left.saturating_sub(moved);
+            if left == 0 {
+                return Next::More;
+            }
+        }
+    }
+
+    fn next_event(&mut self, lane: LaneId) -> Option<Event> {
+        let Self { cards, lanes, .. } = self;
+        let at = lanes.get_mut(lane.index())?;
+        let event = at.events.pop_front()?;
+        self.journal.event(self.now, lane, &event);
+        if let Some(card) = cards.get_mut(at.card) {
+            stamp(card, Point::Handed, at.vm, event.frame());
+        }
+        Some(event)
+    }
+
+    fn is_reported(request: &Request) -> bool {
+        matches!(request.command, Command::Transmit(_))
+    }
+
+    fn kind(event: &Event) -> EventKind {
+        match event {
+            Event::Transmitted(..) => EventKind::Report,
+            Event::Received(_) => EventKind::Arrival,
+            // What was taken before the reset is never reported.
+            Event::ResetDone => EventKind::Reset,
+            Event::Done(..)
+            | Event::Scan(_)
+            | Event::MissedBeacons(_)
+            | Event::ChannelSwitched(_) => EventKind::Urgent,
+        }
+    }
+}
+
+fn stamp(card: &mut Card, point: Point, vm: VmId, frame: Option<FrameId>) {
+    if let Some(frame) = frame {
+        card.nic.stamps().of(point, vm, frame);
+    }
+}
