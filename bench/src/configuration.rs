@@ -4,7 +4,7 @@ use airlane_dma::Translation;
 use airlane_lane::Coalescing;
 use serde::Serialize;
 
-use airlane_daemon::{DataPath, Tuning};
+use airlane_daemon::{DataPath, Threads, Tuning};
 
 /// A way from the VM's card to the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -24,13 +24,15 @@ pub enum Configuration {
     MergedCoalescing,
     /// As it is tuned by default.
     Default,
+    /// As by default, with all VMs served by the engine's own thread.
+    EngineThread,
 }
 
 /// As many reports to an interrupt as the paper has.
 const COALESCED: u32 = 10;
 
 impl Configuration {
-    /// All of them.
+    /// All that reports compare: those behind the paper's, and the default.
     pub const ALL: [Self; 7] = [
         Self::Native,
         Self::Passthrough,
@@ -51,6 +53,7 @@ impl Configuration {
             Self::Merged => "virtual + merged table",
             Self::MergedCoalescing => "virtual + both",
             Self::Default => "default",
+            Self::EngineThread => "engine thread",
         }
     }
 
@@ -63,7 +66,7 @@ impl Configuration {
             Self::Coalescing => Some(34.2),
             Self::Merged => Some(44.2),
             Self::MergedCoalescing => Some(28.0),
-            Self::Default => None,
+            Self::Default | Self::EngineThread => None,
         }
     }
 
@@ -94,6 +97,10 @@ impl Configuration {
                 ..untuned
             },
             Self::Default => Tuning::default(),
+            Self::EngineThread => Tuning {
+                threads: Threads::Engine,
+                ..Tuning::default()
+            },
         }
     }
 }

@@ -271,14 +271,45 @@ fn complaint(panic: Box<dyn std::any::Any + Send>) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// Threads are found by their names in this process: one rig at a time.
+    fn alone() -> MutexGuard<'static, ()> {
+        static RIG: Mutex<()> = Mutex::new(());
+        RIG.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     #[test]
     fn the_medium_runs_with_the_same_slack_and_priority_on_both_paths() {
+        let _alone = alone();
         let baseline = Rig::new(Setting::alone(Configuration::Native)).unwrap();
         let shared = Rig::new(Setting::alone(Configuration::Default)).unwrap();
         let of = |rig: &Rig, kind| rig.threads.scheduling(kind);
         let baseline = of(&baseline, "native");
         assert_eq!(baseline.len(), 1, "one thread does it all");
         assert_eq!(of(&shared, "radio"), baseline);
+    }
+
+    /// Three VMs join and carry frames both ways over their sockets, all served by one thread.
+    #[test]
+    fn the_engines_own_thread_serves_every_vm() {
+        let _alone = alone();
+        let setting = Setting {
+            vms: 3,
+            ..Setting::alone(Configuration::EngineThread)
+        };
+        let mut rig = Rig::new(setting).unwrap();
+        let of = |rig: &Rig, kind| rig.threads.scheduling(kind).len();
+        assert_eq!((of(&rig, "radio"), of(&rig, "lane")), (1, 0));
+        let (payload, span) = (200, Duration::from_millis(500));
+        let echo = Load::Echo {
+            payload,
+            pause: Duration::ZERO,
+        };
+        let measured = rig.measure(&echo, span).unwrap();
+        assert!(measured.tally.trips.len() > 20, "{measured:?}");
+        let down = Load::Down { payload, depth: 8 };
+        let measured = rig.measure(&down, span).unwrap();
+        assert!(measured.tally.received > 100, "{measured:?}");
     }
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use airlane_air::{AirConfig, AirMode, Position, RadioConfig, RadioId, Transmission};
 use airlane_dma::{Backing, Memory, Translation};
+use airlane_dot11::ccmp::Ccmp;
+use airlane_dot11::frame::{CCMP_MIC, Header};
 use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, OfdmRate, Rate};
 use airlane_iwl::driver::{Card, Driver, MEMORY, Station, TxOptions};
 use airlane_iwl::{Identity, Model};
@@ -181,8 +183,15 @@ fn send(driver: &mut Driver<Lane>, frames: usize) {
     assert_eq!(driver.tx_responses().len(), frames);
 }
 
-fn hear(driver: &mut Driver<Lane>) {
-    let frame = Buffer::from_slice(&data(0x02, [OWN, AP, AP])).unwrap();
+/// A frame from the access point; a protected one is encrypted with the VM's key.
+fn hear(driver: &mut Driver<Lane>, protected: bool) {
+    let mut bytes = data(if protected { 0x42 } else { 0x02 }, [OWN, AP, AP]);
+    if protected {
+        bytes.extend([0; CCMP_MIC]);
+        let header = Header::parse(&bytes).unwrap();
+        Ccmp::new(&KEY).encrypt(&header, &mut bytes).unwrap();
+    }
+    let frame = Buffer::from_slice(&bytes).unwrap();
     let rate = Rate::Ofdm(OfdmRate::M54);
     let sent = Transmission::new(u64::MAX, frame, channel(), rate);
     let lane = driver.card();
@@ -195,13 +204,13 @@ fn hear(driver: &mut Driver<Lane>) {
     assert_eq!(driver.received().len(), 1);
 }
 
-/// 30 frames out, one by one and several at a time, and 20 in.
+/// 30 frames out, one by one and several at a time, and 20 in, of which every second is protected.
 fn traced_by(translation: Translation) -> Vec<Journey> {
     let (mut driver, mut collector) = joined(translation);
     collector.switch_on();
-    for _ in 0..20 {
+    for number in 0..20 {
         send(&mut driver, 1);
-        hear(&mut driver);
+        hear(&mut driver, number % 2 == 0);
     }
     send(&mut driver, 10);
     let (mut records, mut assembler) = (Vec::new(), Assembler::default());
@@ -221,15 +230,37 @@ fn every_frame_passes_every_stage_in_order() {
     by.iter().for_each(|journeys| all_stages(journeys));
 }
 
+/// Whether each received frame has passed the cipher, in the order in which they came. A frame that is not protected
+/// has nothing to be decrypted, and no such stage.
+fn decrypted(journeys: &[Journey]) -> Vec<bool> {
+    let stages = Stage::of(Way::Receive).iter();
+    let decrypt = stages
+        .clone()
+        .find(|stage| stage.name == "decrypt")
+        .unwrap();
+    let received = journeys.iter().filter(|one| one.way() == Way::Receive);
+    let mut received: Vec<_> = received
+        .map(|one| (one.span(), decrypt.ticks(one).is_some()))
+        .collect();
+    received.sort();
+    received.into_iter().map(|(_, passed)| passed).collect()
+}
+
 fn all_stages(journeys: &[Journey]) {
     let count = |way| journeys.iter().filter(|one| one.way() == way).count();
     assert_eq!((count(Way::Transmit), count(Way::Receive)), (30, 20));
+    assert_eq!(decrypted(journeys), [true, false].repeat(10));
     for journey in journeys {
         let times: Vec<u64> = journey.points().map(|(_, at)| at).collect();
         assert!(times.is_sorted(), "{journey:?}");
         for stage in Stage::of(journey.way()) {
-            let there = stage.ticks(journey).is_some() || stage.name == "decrypt";
-            assert!(there, "{} of {journey:?}", stage.name);
+            let there = stage.ticks(journey).is_some();
+            // Which frames have this one is said above.
+            assert!(
+                there || stage.name == "decrypt",
+                "{} of {journey:?}",
+                stage.name
+            );
         }
     }
 }

@@ -51,3 +51,5 @@ mod security;
 mod sharing;
 #[path = "stories/sleeping.rs"]
 mod sleeping;
+#[path = "stories/two_cards.rs"]
+mod two_cards;

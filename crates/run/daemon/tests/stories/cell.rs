@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use airlane_air::{AirConfig, Position, RadioConfig};
+use airlane_air::{AirConfig, PathLoss, Position, RadioConfig};
 use airlane_ap::Config;
 use airlane_ap::gateway::Network;
 use airlane_daemon::{AccessPoints, BuiltIn, Tuning, Wifi};
@@ -36,16 +36,32 @@ impl Cell {
 
     /// The same, with something set otherwise.
     pub fn with(seed: u64, passphrases: &[Option<&str>], change: impl Fn(&mut BuiltIn)) -> Self {
+        let radio = Wifi::with_card(air(seed), card("card"), AccessPoints::new(Vec::new()));
+        Self::of(radio, passphrases, change)
+    }
+
+    /// The same with a card for each of the VMs that will come, so many at most.
+    pub fn with_cards(
+        seed: u64,
+        cards: usize,
+        passphrases: &[Option<&str>],
+        change: impl Fn(&mut BuiltIn),
+    ) -> Self {
         let air = AirConfig {
-            seed,
-            ..AirConfig::default()
+            path_loss: PathLoss::LogDistance { exponent: 3.0 },
+            ..air(seed)
         };
-        let card = RadioConfig {
-            name: "card".to_owned(),
-            position: Position::default(),
-            tx_power: Dbm(15.0),
-        };
-        let mut radio = Wifi::with_card(air, card, AccessPoints::new(Vec::new()));
+        let mut radio = Wifi::new(air, AccessPoints::new(Vec::new()));
+        for number in 0..cards {
+            let card = radio.add_card(card(&format!("card-{number}")));
+            radio
+                .add_lane(card)
+                .expect("a card has room for its first VM");
+        }
+        Self::of(radio, passphrases, change)
+    }
+
+    fn of(mut radio: Wifi, passphrases: &[Option<&str>], change: impl Fn(&mut BuiltIn)) -> Self {
         let mut names = Vec::new();
         for (number, passphrase) in passphrases.iter().enumerate() {
             let mut built_in = built_in(number, *passphrase);
@@ -198,6 +214,21 @@ impl Drive for Cell {
 
     fn due(&self) -> Option<Instant> {
         self.guests.iter().filter_map(|guest| guest.due).min()
+    }
+}
+
+fn air(seed: u64) -> AirConfig {
+    AirConfig {
+        seed,
+        ..AirConfig::default()
+    }
+}
+
+fn card(name: &str) -> RadioConfig {
+    RadioConfig {
+        name: name.to_owned(),
+        position: Position::default(),
+        tx_power: Dbm(15.0),
     }
 }
 
