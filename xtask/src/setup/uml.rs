@@ -75,7 +75,7 @@ pub fn present(cache: &Cache) -> Result<Option<Uml>> {
     Ok(cache.find(&recipe())?.map(|artefact| Uml { artefact }))
 }
 
-/// Starts the kernel with a shell that ends at once. One that cannot run programs on this machine is told in words: set-up is the
+/// Starts the kernel with a program that ends at once. One that cannot run programs on this machine is told in words: set-up is the
 /// place to hear of it, not the console of a guest.
 pub fn try_out(cache: &Cache, base: &Path) -> Result<String> {
     let uml = present(cache)?.context("it is not there")?;
@@ -92,7 +92,7 @@ pub fn try_out(cache: &Cache, base: &Path) -> Result<String> {
             "TEMP",
         ])
         .arg(uml.image())
-        .args(["mem=256M", "umid=trial", "rdinit=/bin/sh", "quiet"])
+        .args(["mem=256M", "umid=trial", "rdinit=/bin/true", "quiet"])
         .args(["con0=null,fd:1", "con=null", "ssl=null"])
         .arg(format!("uml_dir={}", folder.display()))
         .arg(format!("initrd={}", base.display()))

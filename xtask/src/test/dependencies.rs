@@ -67,7 +67,7 @@ fn deny(program: &Path, plan: &mut Plan) {
 
 fn machete(program: &Path, plan: &mut Plan) {
     let mut command = Command::new(program);
-    command.args(["--skip-target-dir", "."]);
+    command.args(["crates", "bench", "xtask"]);
     plan.commands.push(command);
 }
 
