@@ -1,5 +1,5 @@
 //! Processor time of the daemon's threads, by name, as the kernel counts it: user and system together, in
-//! nanoseconds (`Documentation/scheduler/sched-stats.rst`, /proc/<pid>/schedstat).
+//! nanoseconds (`Documentation/scheduler/sched-stats.rst`, `/proc/PID/schedstat`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

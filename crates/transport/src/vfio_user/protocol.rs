@@ -1,7 +1,7 @@
 //! The vfio-user wire format, client to server: one message out of a byte stream, and what it asks.
 //!
-//! Pure: no socket, no device, no allocation. Not here: replies ([`super::reply`]) and what a
-//! request does ([`super::session`]). Fields are in the byte order of the host, as both ends of a
+//! Pure: no socket, no device, no allocation. Not here: replies (`reply`) and what a
+//! request does (`session`). Fields are in the byte order of the host, as both ends of a
 //! Unix socket share it. Sources: QEMU's `docs/interop/vfio-user.rst` (protocol 0.0) and the
 //! `linux/vfio.h` structures that it embeds; `WRITE_MULTI` (15) as QEMU's client sends it.
 

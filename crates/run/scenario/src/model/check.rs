@@ -7,7 +7,7 @@ use super::place::Position;
 pub struct Check {
     /// Its name in the report; unique among the checks of one VM.
     pub name: String,
-    /// Index into [`Scenario::vms`].
+    /// Index into [`crate::Scenario::vms`].
     pub vm: usize,
     /// What is looked at, with its bounds.
     pub kind: CheckKind,
@@ -57,7 +57,7 @@ pub enum CheckKind {
     Roamed(Walk),
     /// Its access point dies without a word and comes back; `witness`, elsewhere, does not notice.
     Outage {
-        /// Index into [`Scenario::vms`].
+        /// Index into [`crate::Scenario::vms`].
         witness: usize,
         /// How long the access point is gone, in seconds.
         seconds: u64,
@@ -73,12 +73,12 @@ pub enum CheckKind {
         action: Action,
         /// How many times in a row; 1 to 1000.
         times: u64,
-        /// Index into [`Scenario::vms`].
+        /// Index into [`crate::Scenario::vms`].
         witness: usize,
     },
     /// It is killed in mid-transfer; `witness`' transfer goes on; a new VM takes its place.
     Killed {
-        /// Index into [`Scenario::vms`].
+        /// Index into [`crate::Scenario::vms`].
         witness: usize,
         /// Length of the transfer, in seconds.
         seconds: u64,
@@ -94,7 +94,7 @@ pub struct Walk {
     pub seconds: u64,
     /// The longest time without an answer, in seconds.
     pub max_gap: f64,
-    /// Index into [`Scenario::vms`]: a VM that must not notice.
+    /// Index into [`crate::Scenario::vms`]: a VM that must not notice.
     pub witness: Option<usize>,
 }
 
