@@ -195,6 +195,20 @@ fn two_vms_on_two_channels_keep_their_associations() {
 
 #[test]
 #[ignore = "boots guests"]
+fn a_vm_roams_by_its_own_decision_when_the_card_walks() {
+    let run = run("roam", "6.12");
+    run.assert_passed();
+    let roamer = run.vm("roamer");
+    assert_eq!(roamer["bssid"], "02:00:00:00:01:02");
+    assert!(
+        roamer["signal_dbm"]
+            .as_i64()
+            .is_some_and(|dbm| (-60..-40).contains(&dbm))
+    );
+}
+
+#[test]
+#[ignore = "boots guests"]
 fn an_access_point_and_then_a_vm_die_and_the_neighbour_does_not_notice() {
     // The two scenarios have the same guests; only what dies differs.
     let killed = checks_of("vm-killed");
