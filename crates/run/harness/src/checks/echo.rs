@@ -17,6 +17,9 @@ pub struct Stream {
     pub sent: u64,
     /// How many of them were answered.
     pub answered: u64,
+    /// The numbers, from 0, of those that were not. The last one is none of them: its answer may have been on its way when the
+    /// stream was ended.
+    pub lost: Vec<u64>,
     /// Longest time without an answer beyond the usual interval, in seconds.
     pub gap: f64,
 }
@@ -61,9 +64,12 @@ fn parse(output: &str) -> Option<Stream> {
     arrivals.sort_by(f64::total_cmp);
     let pairs = arrivals.iter().zip(arrivals.iter().skip(1));
     let longest = pairs.map(|(one, next)| next - one).fold(0.0, f64::max);
+    let is_answered = |number: &u64| answers.iter().any(|(answered, _)| answered == number);
+    let lost = (0..sent.saturating_sub(1)).filter(|number| !is_answered(number));
     Some(Stream {
         sent,
         answered: answers.len() as u64,
+        lost: lost.collect(),
         gap: (longest - INTERVAL).max(0.0),
     })
 }
@@ -103,6 +109,14 @@ mod tests {
     fn answers_that_never_come_again_are_a_gap() {
         let stream = parse(&output(10, &[0, 1])).unwrap();
         assert!((stream.gap - 1.4).abs() < 0.01, "{}", stream.gap);
+    }
+
+    #[test]
+    fn only_the_last_request_may_be_unanswered() {
+        let lost = |answered: &[u64]| parse(&output(5, answered)).unwrap().lost;
+        assert_eq!(lost(&[0, 1, 2, 3]), [0; 0]);
+        assert_eq!(lost(&[0, 1, 2, 4]), [3]);
+        assert_eq!(lost(&[1, 2]), [0, 3]);
     }
 
     #[test]

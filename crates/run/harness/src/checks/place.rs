@@ -80,18 +80,24 @@ fn undisturbed(before: &Place, after: &Place, stream: Option<Stream>) -> (bool, 
         stream.sent,
         stream.gap
     );
-    (stayed && stream.answered == stream.sent, detail)
+    let detail = match &stream.lost[..] {
+        [] => detail,
+        lost => format!("{detail}, without an answer: {lost:?}"),
+    };
+    let answered = stream.answered > 0 && stream.lost.is_empty();
+    (stayed && answered, detail)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn stream(answered: u64, gap: f64) -> Option<Stream> {
+    fn stream(lost: &[u64]) -> Option<Stream> {
         Some(Stream {
             sent: 10,
-            answered,
-            gap,
+            answered: 10 - lost.len() as u64,
+            lost: lost.to_vec(),
+            gap: 0.0,
         })
     }
 
@@ -104,12 +110,14 @@ mod tests {
             signal: Some(-50),
             known: true,
         };
-        assert!(undisturbed(&a, &a, stream(10, 0.0)).0);
-        assert!(!undisturbed(&a, &a, stream(9, 0.2)).0);
+        assert!(undisturbed(&a, &a, stream(&[])).0);
+        let (passed, detail) = undisturbed(&a, &a, stream(&[3]));
+        assert!(!passed && detail.contains("without an answer: [3]"));
+        assert!(!undisturbed(&a, &a, Some(Stream::default())).0);
         let again = Place {
             associations: 2,
             ..a.clone()
         };
-        assert!(!undisturbed(&a, &again, stream(10, 0.0)).0);
+        assert!(!undisturbed(&a, &again, stream(&[])).0);
     }
 }

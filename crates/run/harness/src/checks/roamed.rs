@@ -138,6 +138,7 @@ mod tests {
         Some(Stream {
             sent: 10,
             answered,
+            lost: Vec::new(),
             gap,
         })
     }
