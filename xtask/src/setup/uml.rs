@@ -1,4 +1,5 @@
-//! User Mode Linux: a guest kernel that is a program of the host, built from Debian's own source, unchanged.
+//! User Mode Linux: a guest kernel that is a program of the host, built from Debian's own source with one line added: see
+//! `uml.patch`.
 //!
 //! Debian's packaged one leaves out PCI over virtio. The build needs a C compiler, make and perl from this machine; its other
 //! tools are unpacked beside the source and run from there.
@@ -25,8 +26,10 @@ const RELEASE: Release = Release {
 };
 /// What is set on top of the smallest configuration.
 const CONFIG: &str = include_str!("uml.config");
+/// What is changed in the source, and why.
+const PATCH: &str = include_str!("uml.patch");
 /// Programs of the build that a machine seldom has, and what they are packed with.
-const TOOLS: [&str; 4] = ["flex", "bison", "m4", "bc"];
+const TOOLS: [&str; 5] = ["flex", "bison", "m4", "bc", "patch"];
 const IMAGE: &str = "linux";
 const MODULES: &str = "modules.cpio";
 /// The build must not slow down what else goes on.
@@ -133,6 +136,7 @@ fn recipe() -> Recipe {
     Recipe::new("uml")
         .with(format!("{RELEASE:?} {VERSION} {:?}", modules::ROOTS))
         .with(CONFIG)
+        .with(PATCH)
         .with("1")
 }
 
@@ -146,6 +150,7 @@ fn build(cache: &Cache, userland: &Tree, folder: &Path) -> Result<String> {
         out: work.join("out"),
         tools: Tools::unpack(&apt, &work.join("tools"))?,
     };
+    kbuild.patch(&work.join("patch"))?;
     kbuild.configure(&work.join("config"))?;
     kbuild.make(&[IMAGE, "modules"])?;
     let package = work.join("package");
@@ -236,6 +241,19 @@ struct Kbuild {
 }
 
 impl Kbuild {
+    /// Changes the source; an error when it is not what the patch was made for.
+    fn patch(&self, file: &Path) -> Result<()> {
+        fs::write(file, PATCH)?;
+        let mut command = Command::new("patch");
+        command
+            .args(["-p1", "--fuzz=0", "-d"])
+            .arg(&self.source)
+            .arg("-i")
+            .arg(file)
+            .env("PATH", &self.tools.path);
+        tool::run(&mut command).map(drop)
+    }
+
     /// The smallest configuration and what we need; an error when something of that is not to be had.
     fn configure(&self, file: &Path) -> Result<()> {
         fs::create_dir(&self.out)?;

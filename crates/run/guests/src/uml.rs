@@ -10,9 +10,12 @@ use std::path::Path;
 const PCI: u32 = airlane_transport::pcidev::DEVICE_ID;
 const HWSIM: u32 = 29;
 
-/// Turns of the guest's delay loop in 10 ms, some seven times what processors do. A read of a register gives up after 40,000 delays
-/// of a microsecond; what a guest measures at boot on a busy host makes them far too short, and the driver then reads ones.
+/// Turns of the guest's delay loop in 10 ms, some seven times what processors do: what a guest measures at boot on a busy host makes
+/// its delays far too short.
 const LOOPS: u32 = 200_000_000;
+
+/// Turns after which a read of a register gives up: more than a process waits for a processor on a host that still works.
+const PATIENCE: u32 = 4_000_000;
 
 /// The program and all its arguments; `folder` takes its files while it runs.
 ///
@@ -36,6 +39,7 @@ pub fn command(machine: &Machine, folder: &Path) -> Vec<String> {
         format!("initrd={}", machine.initramfs.display()),
         "quiet".to_owned(),
         format!("lpj={LOOPS}"),
+        format!("virtio_pcidev.max_delay_us={PATIENCE}"),
         "con0=null,fd:1".to_owned(),
         "con=null".to_owned(),
         "ssl=null".to_owned(),
@@ -69,7 +73,7 @@ mod tests {
         assert_eq!(
             line(Device::Card("/run/a/card0.sock".into())),
             "env -u TMPDIR -u TMP -u TEMP setpriv --pdeathsig KILL /opt/linux mem=256M umid=it uml_dir=/run/a \
-             initrd=/run/a/it.cpio quiet lpj=200000000 con0=null,fd:1 con=null ssl=null ssl1=fd:0 \
+             initrd=/run/a/it.cpio quiet lpj=200000000 virtio_pcidev.max_delay_us=4000000 con0=null,fd:1 con=null ssl=null ssl1=fd:0 \
              virtio_uml.device=/run/a/card0.sock:64"
         );
     }
