@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_dma::{Backing, Memory};
-use airlane_iwl::driver::{Card, MEMORY};
+use airlane_iwl_driver::{Card, MEMORY};
 use airlane_transport::EventFd;
 use airlane_transport::vfio_user::protocol::{HEADER, command};
 use anyhow::Context;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use airlane_dot11::{Channel, MacAddr, frame::Header};
 use airlane_iwl::Model;
-use airlane_iwl::driver::{Driver, Station as Joined, TxOptions};
+use airlane_iwl_driver::{Driver, Station as Joined, TxOptions};
 
 use super::echoes::Echoes;
 use super::far_end::{ACKNOWLEDGEMENT, SEGMENTS_PER_ACKNOWLEDGEMENT};

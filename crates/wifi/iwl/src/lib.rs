@@ -9,7 +9,6 @@ mod command_ring;
 pub mod commands;
 mod counters;
 mod device;
-pub mod driver;
 mod eeprom;
 mod in_order;
 mod interrupt;
@@ -24,8 +23,6 @@ pub mod registers;
 mod response;
 mod rx_ring;
 mod scheduler;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
 mod tfd;
 mod transmit;
 mod vmac;

@@ -2,8 +2,8 @@
 
 use airlane_dot11::MacAddr;
 use airlane_iwl::microcode;
-use airlane_iwl::testing::{FakeDriver, Image};
 use airlane_iwl::{Device, Identity, Model};
+use airlane_iwl_driver::{FakeDriver, Image};
 use airlane_waist::{Command, Event};
 
 const ADDRESS: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -124,7 +124,7 @@ fn the_radio_hears_of_each_start_and_stop_once() {
             Command::Initialize => 'i',
             _ => '.',
         });
-        airlane_iwl::testing::obliging_radio(request)
+        airlane_iwl_driver::obliging_radio(request)
     })));
     driver.load_microcode(&microcode::image(Model::Wifi5300));
     let starts: String = log.lock().unwrap().iter().filter(|c| **c != '.').collect();
@@ -185,7 +185,7 @@ fn events_before_the_reset_is_answered_are_ignored() {
     let image = microcode::image(Model::Wifi5300);
     driver.set_radio(Some(Box::new(|request| match request.command {
         Command::Initialize => vec![Event::MissedBeacons(Default::default()), Event::ResetDone],
-        _ => airlane_iwl::testing::obliging_radio(request),
+        _ => airlane_iwl_driver::obliging_radio(request),
     })));
     driver.start_image(&image, Image::Runtime);
     assert!(driver.take_notification(0xa2).is_none());

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use airlane_dot11::{Band, Channel, MacAddr, PeerHt};
-use airlane_iwl::testing::{FakeDriver, Station, obliging_radio};
+use airlane_iwl_driver::{FakeDriver, Station, obliging_radio};
 use airlane_lane::Micros;
 use airlane_waist::{AggregationLimits, Command, Event, Mode, Refusal, Reply, Request, Statistics};
 

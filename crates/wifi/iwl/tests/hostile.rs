@@ -2,7 +2,7 @@
 
 use airlane_dot11::MacAddr;
 use airlane_iwl::Device;
-use airlane_iwl::testing::{FakeDriver, TxOptions, obliging_radio};
+use airlane_iwl_driver::{FakeDriver, TxOptions, obliging_radio};
 use airlane_waist::Event;
 use proptest::prelude::*;
 

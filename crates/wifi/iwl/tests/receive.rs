@@ -1,7 +1,7 @@
 //! Received frames and the receive ring.
 
 use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
-use airlane_iwl::testing::FakeDriver;
+use airlane_iwl_driver::FakeDriver;
 use airlane_lane::Instant;
 use airlane_waist::{Event, Received, RxCipher};
 

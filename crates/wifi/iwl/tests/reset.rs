@@ -1,7 +1,7 @@
 //! After a stop the card touches the guest's memory no more.
 
 use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
-use airlane_iwl::testing::{FakeDriver, TxOptions, obliging_radio, sent};
+use airlane_iwl_driver::{FakeDriver, TxOptions, obliging_radio, sent};
 use airlane_lane::Instant;
 use airlane_waist::{Command, Event, Received, Reply, RxCipher, Tag};
 

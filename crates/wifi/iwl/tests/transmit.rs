@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use airlane_dot11::{AccessCategory, MacAddr, OfdmRate, Rate};
-use airlane_iwl::testing::{Aggregation, FakeDriver, TxOptions, sent};
+use airlane_iwl_driver::{Aggregation, FakeDriver, TxOptions, sent};
 use airlane_waist::{
     Command, Event, Reply, Request, Tag, Transmit, TxCipher, TxRate, TxReport, TxStatus,
 };

@@ -4,8 +4,8 @@
 use airlane_ap::testing::{Host, Supplicant};
 use airlane_dot11::frame::{FrameKind, Header};
 use airlane_dot11::{Channel, MacAddr};
-use airlane_iwl::testing::{FakeDriver, Station, TxOptions};
 use airlane_iwl::{Device, Identity, Model};
+use airlane_iwl_driver::{FakeDriver, Station, TxOptions};
 use airlane_lane::{Instant, VmId};
 
 use crate::ccmp;

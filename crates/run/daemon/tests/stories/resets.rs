@@ -1,7 +1,7 @@
 //! Cards that stop, start again, go and come, while their neighbours work.
 
-use airlane_iwl::testing::FakeDriver;
 use airlane_iwl::{Device, Identity, Model};
+use airlane_iwl_driver::FakeDriver;
 use airlane_lane::Micros;
 
 use crate::drive::Drive;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use airlane_dot11::{Band, time_units};
-use airlane_iwl::testing::Packet;
+use airlane_iwl_driver::Packet;
 use airlane_lane::Micros;
 
 use crate::drive::Drive;

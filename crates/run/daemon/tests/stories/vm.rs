@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use airlane_dot11::frame::{FrameKind, Header};
 use airlane_dot11::{Channel, MacAddr};
-use airlane_iwl::testing::{FakeDriver, RxFrame, Station, TxOptions, TxResponse};
 use airlane_iwl::{Device, Identity, Model};
+use airlane_iwl_driver::{FakeDriver, RxFrame, Station, TxOptions, TxResponse};
 use airlane_lane::{Instant, VmId};
 
 use crate::ccmp::{self, Key};

@@ -1,8 +1,9 @@
 //! Register sequences of probe, power-up, microcode load and stop, in the driver's order.
 
+use airlane_iwl::microcode;
+
 use super::layout::{self, u32_of};
 use super::{Card, Driver, DriverQueue};
-use crate::microcode;
 
 const INT: u64 = 0x008;
 const INT_MASK: u64 = 0x00c;

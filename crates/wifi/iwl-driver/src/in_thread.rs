@@ -6,10 +6,10 @@
 
 use airlane_dma::{Backing, Memory};
 use airlane_dot11::{MacAddr, Rate};
+use airlane_iwl::{Device, Identity, Model};
 use airlane_waist::{Command, Event, Reply, Request, ScanEvent, Statistics, TxReport, TxStatus};
 
-pub use crate::driver::*;
-use crate::{Device, Identity, Model};
+use crate::{Card, Driver, MEMORY};
 
 /// Answers requests with events.
 pub type Radio = Box<dyn FnMut(Request) -> Vec<Event> + Send>;

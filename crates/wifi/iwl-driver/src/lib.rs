@@ -8,6 +8,7 @@
 mod aggregation;
 mod bring_up;
 mod commands;
+mod in_thread;
 mod layout;
 mod receive;
 mod transmit;
@@ -15,11 +16,12 @@ mod transmit;
 use std::collections::VecDeque;
 
 use airlane_dma::Memory;
+use airlane_iwl::Model;
 
-use crate::Model;
 pub use aggregation::Aggregation;
 pub use bring_up::Image;
 pub use commands::{Station, ccmp_key};
+pub use in_thread::{FakeCard, FakeDriver, Radio, obliging_radio, sent};
 pub use layout::MEMORY;
 pub use receive::{Packet, RxFrame, TxResponse};
 pub use transmit::TxOptions;
