@@ -16,9 +16,9 @@ const FRAME_LIMIT: u32 = 63;
 pub struct Aggregation {
     /// 11 to 19.
     pub queue: u8,
-    /// With which station of the table.
+    /// Index of the peer in the station table, 0 to 15.
     pub station: u8,
-    /// For which traffic identifier.
+    /// Traffic identifier, 0 to 7.
     pub tid: u8,
     /// FIFO of its access category: 0 background to 3 voice.
     pub fifo: u32,

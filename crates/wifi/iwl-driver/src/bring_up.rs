@@ -16,12 +16,12 @@ const FULL_MASK: u32 = 0xba00_008b;
 const LOAD_MASK: u32 = 0x0800_0000;
 const DOWN_MASK: u32 = 0x0000_0080;
 
-/// Which of a file's two images.
+/// One of the two images in a microcode file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Image {
-    /// Calibrates, then is stopped.
+    /// INIT: calibrates, then is stopped.
     Init,
-    /// Runs the interface.
+    /// RUNTIME: runs the interface.
     Runtime,
 }
 

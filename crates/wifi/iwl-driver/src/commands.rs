@@ -9,11 +9,11 @@ use super::{Card, Driver};
 /// What RXON says of a station.
 #[derive(Clone, Copy, Debug)]
 pub struct Station {
-    /// Own address.
+    /// The station's own address.
     pub address: MacAddr,
-    /// BSS, or zero.
+    /// The BSS to join, or zero.
     pub bssid: MacAddr,
-    /// Where.
+    /// Operating channel; RXON is sent for 20 MHz whatever its width.
     pub channel: Channel,
     /// Association ID once associated.
     pub association_id: Option<u16>,
@@ -96,7 +96,7 @@ impl<C: Card> Driver<C> {
     }
 }
 
-/// Background, best effort, video, voice.
+/// QOS_PARAM's payload: a flag word, then minimum and maximum window and AIFSN of background, best effort, video, voice.
 fn default_edca() -> [u8; 36] {
     let mut payload = [0; 36];
     payload[0] = 1;

@@ -76,7 +76,7 @@ impl FakeDriver {
         Self::new(Device::new(Identity { model, address }))
     }
 
-    /// The card.
+    /// The card itself, for what a transport or a lane would do.
     pub fn device(&mut self) -> &mut Device {
         &mut self.card.device
     }

@@ -1,9 +1,9 @@
-//! The driver's half, for tests and for load: it does to a card what `iwlwifi` and `iwldvm` do, with real
-//! rings in the memory of a fake guest. All layouts are written here a second time, from the driver's point
-//! of view, so that they check the device's.
+//! The driver's half of an Intel 5000/6000 card, for tests and for load: [`Driver`] does to a card what `iwlwifi` and
+//! `iwldvm` do, with real rings in the memory of a fake guest. All layouts are written here a second time, from the
+//! driver's point of view, so that they check those of `airlane-iwl`.
 //!
-//! It panics where the real driver would complain: it is a test's conscience, never a guest's input. How it
-//! reaches its card is not here: see [`Card`].
+//! It panics where the real driver would complain: a test fails there. The product does not link it. How it reaches its
+//! card is not here: whoever uses it implements [`Card`]; [`FakeDriver`] has its card in the same thread.
 
 mod aggregation;
 mod bring_up;
@@ -95,7 +95,7 @@ impl<C: Card> Driver<C> {
         }
     }
 
-    /// The way to the card.
+    /// The transport to the card, as it was given to [`Self::of`].
     pub fn card(&mut self) -> &mut C {
         &mut self.card
     }

@@ -6,20 +6,20 @@ use super::{Card, Driver};
 /// One packet of the card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// What it is.
+    /// Which response or notification it is (`dvm/commands.h`).
     pub id: u8,
     /// Its sequence word; bit 15 marks notifications.
     pub sequence: u16,
-    /// What it says.
+    /// The bytes after the header of eight.
     pub payload: Vec<u8>,
 }
 
 /// A received frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RxFrame {
-    /// The frame.
+    /// From frame control to the end of the body; a monitor's frames with their check sequence.
     pub bytes: Vec<u8>,
-    /// Status word.
+    /// RX_MPDU's status word: check sequence, overflow, cipher.
     pub status: u32,
     /// Signal in dBm, as the driver computes it.
     pub signal: i32,
@@ -27,28 +27,28 @@ pub struct RxFrame {
     pub channel: u16,
     /// Flags of RX_PHY.
     pub phy_flags: u16,
-    /// Rate word.
+    /// Rate word, `rate_n_flags`.
     pub rate: u32,
-    /// Time stamp.
+    /// When it was received, in microseconds of the card's clock.
     pub at: u64,
 }
 
 /// The report on a transmitted frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TxResponse {
-    /// Its queue.
+    /// The frame's queue, 0 to 19.
     pub queue: u8,
-    /// Its ring index.
+    /// The frame's index in the queue's ring of 256.
     pub index: u8,
-    /// Status code.
+    /// 1 is acknowledged; others as `TX_STATUS_*` of `dvm/commands.h`.
     pub status: u8,
     /// Attempts beyond the first.
     pub retries: u8,
-    /// Rate word.
+    /// Rate word of the first attempt, `rate_n_flags`.
     pub rate: u32,
     /// Sequence control as sent.
     pub sequence_control: u16,
-    /// Station and traffic identifier.
+    /// Station in bits 7:4, traffic identifier in 3:0 (8: none).
     pub ra_tid: u8,
     /// Next index, or sequence number, to reclaim.
     pub next: u32,

@@ -6,19 +6,19 @@ use super::{Card, Driver};
 /// How a frame is to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct TxOptions {
-    /// On which queue: 0 voice, 1 video, 2 best effort, 3 background.
+    /// Number of the queue: 0 voice, 1 video, 2 best effort, 3 background.
     pub queue: u8,
-    /// To which station of the table.
+    /// Index of the receiver in the station table, 0 to 15.
     pub station: u8,
     /// By the station's rates; otherwise at `rate`.
     pub by_station_rate: bool,
-    /// Rate word.
+    /// Rate word, `rate_n_flags`.
     pub rate: u32,
     /// An acknowledgement is expected.
     pub acknowledge: bool,
     /// The card gives the sequence number.
     pub assign_sequence: bool,
-    /// RTS/CTS.
+    /// An RTS/CTS exchange goes before it.
     pub protect: bool,
     /// Traffic identifier, 8 for none.
     pub tid: u8,
