@@ -28,6 +28,34 @@ use crate::transmit::{Completion, InFlight};
 use crate::vmac::Vmac;
 
 /// One card in one guest. Pure: no clock, no I/O but guest memory.
+///
+/// A transport hands it what the guest reads and writes and asks for interrupts; a radio takes its requests and answers
+/// them with events.
+///
+/// ```
+/// use airlane_dot11::MacAddr;
+/// use airlane_iwl::{Device, Identity, Model};
+/// use airlane_iwl_driver::FakeDriver;
+/// use airlane_waist::{Command, Event, Reply};
+///
+/// let address = MacAddr([2, 0, 0, 0, 0, 1]);
+/// let card = Device::new(Identity { model: Model::Wifi5300, address });
+///
+/// // A driver finds the card, loads microcode and sets up rings, with a radio that agrees to everything.
+/// let mut driver = FakeDriver::new(card);
+/// driver.power_on();
+/// driver.set_radio(None);
+///
+/// // It writes TX_POWER_DBM (15 dBm, in halves) into its command ring, and rings the doorbell.
+/// driver.send(0x95, &[30, 0, 0, 0]);
+///
+/// // The card asks the radio, and writes the radio's answer into a receive buffer of the guest.
+/// let card = driver.device();
+/// let request = card.next_request().expect("the doorbell was rung");
+/// assert!(matches!(request.command, Command::TxPower(30)));
+/// card.event(Event::Done(request.tag, Reply::Ok));
+/// assert!(card.take_msi());
+/// ```
 pub struct Device {
     identity: Identity,
     pci: ConfigSpace,
