@@ -10,10 +10,12 @@ use crate::wire::{put, u16_at};
 /// Bytes of the image.
 const SIZE: usize = 2048;
 
-const REGULATORY: usize = 0x140;
-const CALIBRATION: usize = 0x200;
-const POWER_LENGTH: usize = 0x4f0;
-const POWER: usize = 0x500;
+const REGULATORY: u16 = 0x140;
+const CALIBRATION: u16 = 0x200;
+const POWER_LENGTH: u16 = 0x4f0;
+const POWER: u16 = 0x500;
+/// Entries of the transmit power table.
+const POWER_ENTRIES: u16 = 5;
 
 /// A channel entry: flags, greatest power in dBm.
 type Entry = [u8; 2];
@@ -52,13 +54,13 @@ impl Eeprom {
     }
 }
 
-fn word(bytes: &mut [u8], at: usize, value: u16) {
-    put(bytes, at, &value.to_le_bytes());
+fn word(bytes: &mut [u8], at: u16, value: u16) {
+    put(bytes, usize::from(at), &value.to_le_bytes());
 }
 
 /// A link counts 16-bit words.
-fn link(bytes: &mut [u8], at: usize, target: usize) {
-    word(bytes, at, (target / 2) as u16);
+fn link(bytes: &mut [u8], at: u16, target: u16) {
+    word(bytes, at, target / 2);
 }
 
 fn write_header(bytes: &mut [u8], identity: &Identity, facts: &Facts) {
@@ -80,7 +82,7 @@ const SKU_BOTH_BANDS_AND_HT: u16 = 0x0070;
 
 fn channels(bytes: &mut [u8], at: usize, entries: impl IntoIterator<Item = Entry>) {
     for (index, entry) in entries.into_iter().enumerate() {
-        put(bytes, REGULATORY + at + 2 * index, &entry);
+        put(bytes, usize::from(REGULATORY) + at + 2 * index, &entry);
     }
 }
 
@@ -104,7 +106,7 @@ fn lower_5ghz_entry(channel: u8) -> Entry {
 }
 
 fn write_calibration(bytes: &mut [u8], facts: &Facts) {
-    put(bytes, CALIBRATION, &[facts.calibration_version]);
+    word(bytes, CALIBRATION, u16::from(facts.calibration_version));
     word(bytes, CALIBRATION + 0x250, 0x40);
     word(bytes, CALIBRATION + 0x252, 0x40);
     word(bytes, CALIBRATION + 0x254, 0x120);
@@ -113,10 +115,11 @@ fn write_calibration(bytes: &mut [u8], facts: &Facts) {
 
 /// The table of the 6000 series: common limits of 16 dBm for both bands. The 5000 series does not look.
 fn write_power(bytes: &mut [u8]) {
-    let entries = [0x81, 0x85, 0x8d, 0x87, 0x8f];
-    word(bytes, POWER_LENGTH, 4 * entries.len() as u16);
+    let entries: [u8; POWER_ENTRIES as usize] = [0x81, 0x85, 0x8d, 0x87, 0x8f];
+    word(bytes, POWER_LENGTH, 4 * POWER_ENTRIES);
     for (index, flags) in entries.into_iter().enumerate() {
-        put(bytes, POWER + 8 * index, &[flags, 0, 32, 32, 32, 0, 32, 32]);
+        let entry = [flags, 0, 32, 32, 32, 0, 32, 32];
+        put(bytes, usize::from(POWER) + 8 * index, &entry);
     }
 }
 

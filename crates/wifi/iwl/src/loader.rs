@@ -10,7 +10,7 @@ use crate::wire::{put, u32_at};
 /// Where data SRAM begins in the device's address space.
 const DATA: u32 = 0x0080_0000;
 /// Bytes of the error table that the driver reads after a failure.
-const ERROR_TABLE: usize = 148;
+const ERROR_TABLE: u32 = 148;
 /// Greatest byte count of one transfer: the driver's largest chunk.
 const LARGEST_CHUNK: usize = 0x2_0000;
 
@@ -53,16 +53,19 @@ pub struct Sram {
     instructions: Box<[u8]>,
     data: Box<[u8]>,
     scheduler: Box<[u8]>,
+    /// Device address of the error table: the end of data SRAM.
+    error_table: u32,
 }
 
 impl Sram {
     /// Zeroed memory of the model's sizes.
     pub fn new(facts: &Facts) -> Self {
-        let zeroed = |size| vec![0; size].into_boxed_slice();
+        let zeroed = |size: u32| vec![0; size as usize].into_boxed_slice();
         Self {
             instructions: zeroed(facts.instruction_sram),
             data: zeroed(facts.data_sram),
             scheduler: zeroed(scd::SRAM_SIZE),
+            error_table: DATA + facts.data_sram.saturating_sub(ERROR_TABLE),
         }
     }
 
@@ -78,16 +81,15 @@ impl Sram {
         put(region, at, &value.to_le_bytes());
     }
 
-    /// Where the error table lies: the end of data SRAM.
+    /// Device address of the error table.
     pub fn error_table(&self) -> u32 {
-        DATA + self.data.len().saturating_sub(ERROR_TABLE) as u32
+        self.error_table
     }
 
     /// Leaves a note of why the CPU died for the driver's log.
     pub fn write_error_table(&mut self, error: u32) {
-        let table = self.error_table();
-        self.write(table, 1);
-        self.write(table + 4, error);
+        self.write(self.error_table, 1);
+        self.write(self.error_table + 4, error);
     }
 
     fn region(&self, address: u32) -> (&[u8], usize) {

@@ -16,7 +16,7 @@ const MINOR: u32 = 83;
 const SERIAL: u32 = 1;
 const BUILD: u32 = 0;
 /// Anything but empty: the driver rejects a section of no bytes.
-const SECTION: [u8; 4] = *b"lane";
+const SECTION: u32 = u32::from_le_bytes(*b"lane");
 /// Sections of both images, instructions and data (IWL_UCODE_TLV_INST to INIT_DATA).
 const SECTIONS: [u32; 4] = [1, 2, 3, 4];
 /// IWL_UCODE_TLV_FLAGS.
@@ -35,7 +35,7 @@ pub fn image(model: Model) -> Vec<u8> {
     for kind in SECTIONS {
         record(&mut file, kind, SECTION);
     }
-    record(&mut file, FLAGS, FRAME_PROTECTION.to_le_bytes());
+    record(&mut file, FLAGS, FRAME_PROTECTION);
     file
 }
 
@@ -53,11 +53,11 @@ fn header(api: u8) -> Vec<u8> {
     .concat()
 }
 
-/// A record; values are four bytes here, so none needs padding.
-fn record(file: &mut Vec<u8>, kind: u32, value: [u8; 4]) {
-    file.extend(kind.to_le_bytes());
-    file.extend((value.len() as u32).to_le_bytes());
-    file.extend(value);
+/// A record: type, bytes of the value, value. Values are one word here, so none needs padding.
+fn record(file: &mut Vec<u8>, kind: u32, value: u32) {
+    for word in [kind, u32::BITS / 8, value] {
+        file.extend(word.to_le_bytes());
+    }
 }
 
 #[cfg(test)]

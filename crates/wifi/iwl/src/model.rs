@@ -64,9 +64,9 @@ pub(crate) struct Facts {
     /// The API number within the microcode's version word.
     pub microcode_api: u8,
     /// Bytes of instruction SRAM at device address 0.
-    pub instruction_sram: usize,
+    pub instruction_sram: u32,
     /// Bytes of data SRAM at device address 0x800000.
-    pub data_sram: usize,
+    pub data_sram: u32,
 }
 
 const WIFI_5300: Facts = Facts {

@@ -15,10 +15,10 @@ const SCAN_ABORTED: u8 = 2;
 pub fn scan(event: &ScanEvent) -> Packet {
     match *event {
         ScanEvent::Started(channel) => Packet::zeroed(id::SCAN_START, NOTIFICATION, 20)
-            .with(12, &[channel.number(), band(channel) as u8])
+            .with(12, &[channel.number(), band(channel)])
             .with(16, &[1]),
         ScanEvent::Left(channel) => Packet::zeroed(id::SCAN_RESULTS, NOTIFICATION, 16)
-            .with(0, &[channel.number(), band(channel) as u8]),
+            .with(0, &[channel.number(), band(channel)]),
         ScanEvent::Complete {
             channels,
             last,
@@ -53,7 +53,7 @@ pub fn missed_beacons(missed: &MissedBeacons) -> Packet {
 /// The channel switch is done.
 pub fn channel_switched(channel: Channel) -> Packet {
     Packet::zeroed(id::CHANNEL_SWITCH, NOTIFICATION, 8)
-        .with(0, &band(channel).to_le_bytes())
+        .with(0, &u16::from(band(channel)).to_le_bytes())
         .with(2, &u16::from(channel.number()).to_le_bytes())
 }
 
@@ -63,6 +63,6 @@ pub fn calibration_complete() -> Packet {
 }
 
 /// 1 is 2.4 GHz.
-fn band(channel: Channel) -> u16 {
-    u16::from(channel.band() == Band::Ghz2)
+fn band(channel: Channel) -> u8 {
+    u8::from(channel.band() == Band::Ghz2)
 }

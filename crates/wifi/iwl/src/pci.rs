@@ -4,19 +4,19 @@
 //! Not here: delivering interrupts and placing the BAR, which the transport does.
 
 use crate::model::Facts;
-use crate::wire::put;
+use crate::wire::{array_at, put};
 
 const SIZE: usize = 256;
 /// BAR 0 covers this much.
 pub const BAR_SIZE: u64 = 0x2000;
 
-const COMMAND: usize = 0x04;
-const BAR0: usize = 0x10;
-const POWER: usize = 0xc8;
-const MSI: usize = 0xd0;
-const EXPRESS: usize = 0xe0;
+const COMMAND: u8 = 0x04;
+const BAR0: u8 = 0x10;
+const POWER: u8 = 0xc8;
+const MSI: u8 = 0xd0;
+const EXPRESS: u8 = 0xe0;
 /// Device Control; bit 15 starts a function reset.
-const DEVICE_CONTROL: usize = EXPRESS + 8;
+const DEVICE_CONTROL: u8 = EXPRESS + 8;
 
 /// The 256 bytes and which of their bits a write reaches.
 pub struct ConfigSpace {
@@ -61,19 +61,19 @@ impl ConfigSpace {
 
     /// What a function reset leaves: a fresh space with the BAR where it was.
     pub fn reset(&mut self, facts: &Facts) {
-        let bar = self.bytes.get(BAR0..BAR0 + 8).map(<[u8]>::to_vec);
+        let bar: Option<[u8; 8]> = array_at(&self.bytes, usize::from(BAR0));
         *self = Self::new(facts);
-        put(&mut self.bytes, BAR0, &bar.unwrap_or_default());
+        self.field(BAR0, &bar.unwrap_or_default());
     }
 
     /// True in any power state but D0 (PCI Power Management 1.2 3.2.4).
     pub fn sleeps(&self) -> bool {
-        let state = self.bytes.get(POWER + 4);
+        let state = self.bytes.get(usize::from(POWER) + 4);
         state.is_some_and(|state| state & 3 != 0)
     }
 
     fn take_function_reset(&mut self) -> bool {
-        let Some(high) = self.bytes.get_mut(DEVICE_CONTROL + 1) else {
+        let Some(high) = self.bytes.get_mut(usize::from(DEVICE_CONTROL) + 1) else {
             return false;
         };
         let asked = *high & 0x80 != 0;
@@ -81,12 +81,12 @@ impl ConfigSpace {
         asked
     }
 
-    fn field(&mut self, at: usize, value: &[u8]) {
-        put(&mut self.bytes, at, value);
+    fn field(&mut self, at: u8, value: &[u8]) {
+        put(&mut self.bytes, usize::from(at), value);
     }
 
-    fn allow(&mut self, at: usize, mask: &[u8]) {
-        put(&mut self.writable, at, mask);
+    fn allow(&mut self, at: u8, mask: &[u8]) {
+        put(&mut self.writable, usize::from(at), mask);
     }
 
     fn header(&mut self, facts: &Facts) {
@@ -97,7 +97,7 @@ impl ConfigSpace {
         self.field(BAR0, &[0x04]); // memory, 64-bit, not prefetchable
         self.field(0x2c, &INTEL.to_le_bytes());
         self.field(0x2e, &facts.subsystem_id.to_le_bytes());
-        self.field(0x34, &[POWER as u8]);
+        self.field(0x34, &[POWER]);
         self.field(0x3d, &[1]); // INTA
         self.allow(COMMAND, &[0x46, 0x05]); // memory, master, parity, SERR, INTx disable
         self.allow(0x0c, &[0xff]); // cache line size
@@ -109,13 +109,13 @@ impl ConfigSpace {
     }
 
     fn power_management(&mut self) {
-        self.field(POWER, &[0x01, MSI as u8, 0x03, 0xc8]); // PME from D3hot, D3cold; D0
+        self.field(POWER, &[0x01, MSI, 0x03, 0xc8]); // PME from D3hot, D3cold; D0
         self.field(POWER + 4, &[0x08]); // no soft reset
         self.allow(POWER + 4, &[0x03, 0x01]);
     }
 
     fn msi(&mut self) {
-        self.field(MSI, &[0x05, EXPRESS as u8, 0x80, 0x00]); // 64-bit, one vector
+        self.field(MSI, &[0x05, EXPRESS, 0x80, 0x00]); // 64-bit, one vector
         self.allow(MSI + 2, &[0x01]);
         self.allow(MSI + 4, &[0xfc, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
         self.allow(MSI + 12, &[0xff, 0xff]);

@@ -218,11 +218,11 @@ impl Staging<'_> {
     fn packet(self, id: u8, sequence: u16, parts: &[&[u8]]) -> bool {
         let start = self.buffer.len().next_multiple_of(ALIGNMENT);
         let length = 4 + parts.iter().map(|part| part.len()).sum::<usize>();
-        if start + 4 + length > self.size {
+        let (Ok(word), true) = (u32::try_from(length), start + 4 + length <= self.size) else {
             return false;
-        }
+        };
         self.buffer.resize(start, 0);
-        self.buffer.extend((length as u32).to_le_bytes());
+        self.buffer.extend(word.to_le_bytes());
         self.buffer.extend([id, 0]);
         self.buffer.extend(sequence.to_le_bytes());
         for part in parts {

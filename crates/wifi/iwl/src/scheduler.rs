@@ -55,7 +55,8 @@ impl Queue {
 #[derive(Default)]
 pub struct Scheduler {
     queues: [Queue; QUEUES],
-    turn: usize,
+    /// Number of the queue that is asked first.
+    turn: u8,
 }
 
 impl Scheduler {
@@ -83,8 +84,9 @@ impl Scheduler {
 
     /// The queue that feeds the command FIFO.
     pub fn command_queue(&self) -> Option<u8> {
-        let is_command = |queue: &Queue| queue.active && queue.feeds_commands();
-        Some(self.queues.iter().position(is_command)? as u8)
+        let mut numbered = (0..scd::QUEUES).zip(&self.queues);
+        let found = numbered.find(|(_, queue)| queue.active && queue.feeds_commands());
+        found.map(|(number, _)| number)
     }
 
     /// True when no active queue has an entry that was not fetched.
@@ -94,12 +96,12 @@ impl Scheduler {
 
     /// The next data queue with work that `may` fetch; each in turn.
     pub fn next_queue(&mut self, may: impl Fn(u8, &Queue) -> bool) -> Option<u8> {
-        for step in 0..QUEUES {
-            let number = (self.turn + step) % QUEUES;
-            let queue = self.queues.get(number)?;
-            if queue.has_work() && !queue.feeds_commands() && may(number as u8, queue) {
+        for step in 0..scd::QUEUES {
+            let number = (self.turn + step) % scd::QUEUES;
+            let queue = self.queue(number)?;
+            if queue.has_work() && !queue.feeds_commands() && may(number, queue) {
                 self.turn = number + 1;
-                return Some(number as u8);
+                return Some(number);
             }
         }
         None
@@ -114,7 +116,8 @@ impl Scheduler {
 
     /// The ring entry of a tag; `None` when it is of an earlier generation.
     pub fn entry(&self, tag: Tag) -> Option<(u8, u8)> {
-        let (number, index) = ((tag.0 >> 8) as u8 & 0x1f, tag.0 as u8);
+        let [index, high] = tag.0.to_le_bytes();
+        let number = high & 0x1f;
         (self.tag(number, index) == tag && usize::from(number) < QUEUES).then_some((number, index))
     }
 }

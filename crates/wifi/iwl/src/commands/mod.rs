@@ -317,12 +317,14 @@ static TABLE: &[HostCommand] = &[
 const _: () = assert!(ascending());
 
 const fn ascending() -> bool {
-    let mut index = 1;
-    while index < TABLE.len() {
-        if TABLE[index - 1].id >= TABLE[index].id {
+    let mut rest = TABLE;
+    while let [command, after @ ..] = rest {
+        if let [next, ..] = after
+            && command.id >= next.id
+        {
             return false;
         }
-        index += 1;
+        rest = after;
     }
     true
 }

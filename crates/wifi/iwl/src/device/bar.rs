@@ -6,8 +6,6 @@ use crate::loader::{self, Microcode};
 use crate::registers::{Doorbell, Found, Port, Written, csr, fh, prph};
 use crate::response;
 
-/// The two byte-wide registers: interrupt coalescing and periodic interrupts. Neither has an effect.
-const BYTE_REGISTERS: [u64; 2] = [0x004, 0x005];
 /// SET_NMI: the bit.
 const NMI: u32 = 1 << 7;
 /// The error that the driver's log shows after an NMI.
@@ -39,8 +37,8 @@ impl Device {
 
     /// Writes BAR 0. Whole 32-bit registers are written; of other widths only the two byte registers.
     pub fn bar_write(&mut self, offset: u64, data: &[u8]) {
-        if let ([value], true) = (data, BYTE_REGISTERS.contains(&offset)) {
-            return self.write_byte(offset, *value);
+        if let ([value], Some(shift)) = (data, byte_register(offset)) {
+            return self.write_byte(shift, *value);
         }
         if data.len() != 4 || !offset.is_multiple_of(4) {
             self.counters.odd_accesses += 1;
@@ -54,11 +52,10 @@ impl Device {
         }
     }
 
-    fn write_byte(&mut self, offset: u64, value: u8) {
-        let shift = (offset % 4) as u32 * 8;
-        let register = (offset - offset % 4) as u32;
-        let old = self.csr.get(register) & !(0xff << shift);
-        self.csr.write(register, old | u32::from(value) << shift);
+    fn write_byte(&mut self, shift: u32, value: u8) {
+        let old = self.csr.get(csr::INT_TIMERS) & !(0xff << shift);
+        let new = old | u32::from(value) << shift;
+        self.csr.write(csr::INT_TIMERS, new);
     }
 
     fn read_register(&mut self, offset: u64) -> u32 {
@@ -277,6 +274,15 @@ impl Device {
             written => written,
         };
         self.written(written, address, value);
+    }
+}
+
+/// Where the bits of a byte-wide register lie in [`csr::INT_TIMERS`]: interrupt coalescing, then periodic interrupts.
+const fn byte_register(offset: u64) -> Option<u32> {
+    match offset {
+        0x004 => Some(0),
+        0x005 => Some(8),
+        _ => None,
     }
 }
 

@@ -39,7 +39,7 @@ impl Device {
     /// A doorbell: the write index of a queue. On an inactive queue it is only remembered.
     pub(super) fn doorbell(&mut self, value: u32) {
         self.counters.doorbells += 1;
-        let (number, write) = ((value >> 8) as u8, value as u8);
+        let [write, number, ..] = value.to_le_bytes();
         if let Some(queue) = self.scheduler.queue_mut(number) {
             let from = std::mem::replace(&mut queue.write, write);
             if self.stamps.on() && !queue.feeds_commands() {
@@ -393,5 +393,5 @@ fn ring_base(number: u8) -> u32 {
 
 /// The queues of a mask, lowest first.
 fn masked(mask: u32) -> impl Iterator<Item = u8> {
-    (0..scd::QUEUES as u8).filter(move |number| mask & (1 << number) != 0)
+    (0..scd::QUEUES).filter(move |number| mask & (1 << number) != 0)
 }

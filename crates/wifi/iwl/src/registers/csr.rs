@@ -2,6 +2,8 @@
 
 use super::{Block, Doorbell, Port, Register, Rule, well_formed};
 
+/// Two byte-wide interrupt timers, without effect here.
+pub const INT_TIMERS: u32 = 0x004;
 pub const INT: u32 = 0x008;
 pub const INT_MASK: u32 = 0x00c;
 pub const FH_INT: u32 = 0x010;

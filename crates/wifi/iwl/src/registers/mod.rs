@@ -143,17 +143,18 @@ pub const BLOCKS: [&Block; 4] = [&csr::BLOCK, &fh::BLOCK, &prph::BLOCK, &scd::BL
 
 /// True when offsets ascend and everything is aligned to 32 bits.
 const fn well_formed(registers: &[Register]) -> bool {
-    let mut index = 0;
-    while index < registers.len() {
-        let register = &registers[index];
+    let mut rest = registers;
+    while let [register, after @ ..] = rest {
         let aligned = register.offset.is_multiple_of(4) && register.stride.is_multiple_of(4);
         if !aligned || register.stride == 0 || register.count == 0 {
             return false;
         }
-        if index > 0 && registers[index - 1].offset >= register.offset {
+        if let [next, ..] = after
+            && register.offset >= next.offset
+        {
             return false;
         }
-        index += 1;
+        rest = after;
     }
     true
 }

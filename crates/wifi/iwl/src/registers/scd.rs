@@ -8,12 +8,12 @@ pub const TXFACT: u32 = 0x2c10;
 pub const STATUS_ACTIVE: u32 = 1 << 3;
 /// Queues that aggregate, a bit each.
 pub const AGGR_SEL: u32 = 0x2e48;
-/// Queues of the card.
-pub const QUEUES: u32 = 20;
+/// Queues of the card, numbered from 0.
+pub const QUEUES: u8 = 20;
 /// Where the scheduler's SRAM lies behind the memory window.
 pub const SRAM_BASE: u32 = 0x00c0_0000;
 /// Its size: contexts, states, RA/TID translation.
-pub const SRAM_SIZE: usize = 0x1000;
+pub const SRAM_SIZE: u32 = 0x1000;
 
 const ALL: u32 = u32::MAX;
 
@@ -45,14 +45,14 @@ const REGISTERS: &[Register] = &[
         Rule::Port(Port::QueueWritePointer),
         "write pointer, diagnostics",
     )
-    .array(QUEUES, 4),
+    .array(QUEUES as u32, 4),
     Register::new(
         0x2c68,
         "QUEUE_RDPTR",
         Rule::Port(Port::QueueReadPointer),
         "read pointer; a write sets it",
     )
-    .array(QUEUES, 4),
+    .array(QUEUES as u32, 4),
     Register::new(
         0x2ce8,
         "QUEUECHAIN_SEL",
@@ -66,7 +66,7 @@ const REGISTERS: &[Register] = &[
         Rule::Doorbell(ALL, Doorbell::QueueStatus),
         "bit 3 active, bits 2:0 FIFO",
     )
-    .array(QUEUES, 4),
+    .array(QUEUES as u32, 4),
     Register::new(0x2da8, "GP_CTRL", Rule::Masked(ALL), "auto-active mode"),
     Register::new(0x2e44, "CHAINEXT_EN", Rule::Masked(ALL), "written 0"),
     Register::new(
