@@ -25,6 +25,7 @@ pub fn check(session: &mut Session, findings: &mut Findings, check: &Check) -> R
     let CheckKind::Roamed(walk) = &check.kind else {
         return Ok(());
     };
+    arrive(session, check.vm)?;
     let watched: Vec<usize> = [check.vm].into_iter().chain(walk.witness).collect();
     let before = places(session, &watched)?;
     if !echo::start(session, &watched)? {
@@ -44,6 +45,19 @@ pub fn check(session: &mut Session, findings: &mut Findings, check: &Check) -> R
     if let Some(((before, after), stream)) = seen.next() {
         place::witness(session, findings, check, (&before, &after), stream);
     }
+    Ok(())
+}
+
+/// Waits until the VM is at the access point that it is said to join. One that did not hear it in its first scan has joined another
+/// of the network, and moves by itself; if it does not, the walk shows it.
+fn arrive(session: &mut Session, vm: usize) -> Result<(), Stop> {
+    let own = session.scenario.vms.get(vm);
+    let own = own.and_then(|vm| session.scenario.network_of(vm));
+    let own = own.map(|ap| ap.bssid.to_string());
+    session.wait_until(Instant::now() + PATIENCE, |session| {
+        let view = session.members.get(vm).map(|member| &member.view);
+        view.is_some_and(|view| view.state == State::Addressed && view.bssid == own)
+    })?;
     Ok(())
 }
 
