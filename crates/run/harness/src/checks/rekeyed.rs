@@ -134,13 +134,23 @@ fn outcome(keys: Keys, in_card: bool, output: &str) -> (bool, String) {
     };
     let rates: Vec<f64> = transfer.intervals.iter().map(|(_, mbps)| *mbps).collect();
     let flowing = rates.iter().filter(|mbps| **mbps > 0.0).count();
-    let to_the_end = rates.last().is_some_and(|mbps| *mbps > 0.0) && 2 * flowing > rates.len();
+    let flows = flows_in_each_quarter(&rates);
     let detail = format!(
         "{words}; {:.2} Mb/s, data in {flowing} of {} intervals",
         transfer.mbps,
         rates.len()
     );
-    (keys.replaced(in_card) && to_the_end, detail)
+    (keys.replaced(in_card) && flows, detail)
+}
+
+/// Whether each quarter of a transfer has an interval with data: before the keys are replaced, after each time, and at the end. Single
+/// intervals without data are no fault of the keys: on a busy host a guest may stand still for a second.
+fn flows_in_each_quarter(rates: &[f64]) -> bool {
+    let quarter = |number: usize| {
+        let (from, to) = (number * rates.len() / 4, (number + 1) * rates.len() / 4);
+        rates.get(from..to).unwrap_or_default()
+    };
+    (0..4).all(|number| quarter(number).iter().any(|mbps| *mbps > 0.0))
 }
 
 #[cfg(test)]
@@ -177,11 +187,12 @@ mod tests {
     }
 
     #[test]
-    fn data_must_flow_to_the_end() {
+    fn data_must_flow_in_each_quarter() {
         let passed = |rates: &[f64]| outcome(BOTH, true, &report(rates)).0;
-        assert!(passed(&[5.0, 0.0, 5.0, 5.0]), "a pause");
-        assert!(!passed(&[5.0, 5.0, 5.0, 0.0]));
-        assert!(!passed(&[0.0, 0.0, 0.0, 5.0]));
+        assert!(passed(&[5.0, 0.0, 5.0, 5.0, 0.0, 5.0, 5.0, 0.0]), "pauses");
+        assert!(!passed(&[5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 0.0, 0.0]));
+        assert!(!passed(&[5.0, 5.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0]));
+        assert!(!passed(&[0.0, 0.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0]));
         assert!(!outcome(BOTH, true, "").0);
     }
 
