@@ -145,6 +145,10 @@ impl Member {
                 Process::spawn_reading(&words, line, console.clone())?
             }
         };
+        if matches!(recipe.device, Device::Card(_)) {
+            // The access points go first: one that answers a probe request late, as it waits for a processor, is not heard.
+            process.lower_priority();
+        }
         self.running = Some((process, agent));
         self.orders = orders;
         self.consoles.push(console);
