@@ -43,6 +43,9 @@ pub fn closing(outcomes: &[Outcome]) -> String {
     for skip in &all.skipped {
         let _ = writeln!(text, "skipped: {skip}");
     }
+    for check in &all.checks {
+        let _ = writeln!(text, "failed: {check}");
+    }
     for note in outcomes.iter().flat_map(|outcome| &outcome.notes) {
         let _ = writeln!(text, "note: {note}");
     }
@@ -99,6 +102,7 @@ mod tests {
             End::Failed("it broke".to_owned()),
             &[
                 "skipped: a: no uml",
+                "   9.1 s  FAIL  it: ping: none answered",
                 "test result: FAILED. 3 passed; 1 failed;",
             ],
         );
@@ -110,6 +114,7 @@ mod tests {
              guests           30.0       2       1        1  FAILED: it broke\n\
              all              33.0       9       1        1\n\
              skipped: a: no uml\n\
+             failed: it: ping: none answered\n\
              note: advisories were not checked\n\
              9 passed, 1 failed, 1 skipped\n"
         );
