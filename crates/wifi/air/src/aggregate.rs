@@ -90,7 +90,7 @@ impl Limits {
         let allowed = first.aggregation;
         Self {
             first,
-            window: u16::from(allowed.window).min(WINDOW),
+            window: allowed.window.min(WINDOW).into(),
             octets: allowed.octets.min(LARGEST),
             time: allowed.time.min(LONGEST).min(opportunity(head, rate)),
             spacing: octets_in(allowed.spacing_nanos, rate),

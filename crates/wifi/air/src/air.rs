@@ -87,6 +87,9 @@ impl Air {
     /// Takes a radio away. What it had queued is reported as cancelled; a frame of it that is on
     /// the air still ends there.
     pub fn remove_radio(&mut self, id: RadioId) {
+        if self.medium.space.radios.find(id).is_none() {
+            return;
+        }
         self.cancel_where(id, |_| true, true);
         contend::leave_channel(&mut self.medium, id);
         let space = &mut self.medium.space;
@@ -100,14 +103,14 @@ impl Air {
     /// Puts a radio elsewhere. Holds for frames that begin from now on, and for what is received
     /// from now on.
     pub fn move_radio(&mut self, id: RadioId, position: Position) {
-        if let Some(radio) = self.medium.space.radios.get_mut(id) {
+        if let Some(radio) = self.medium.space.radios.find_mut(id) {
             radio.position = position;
         }
     }
 
     /// The name that a radio was given.
     pub fn name(&self, id: RadioId) -> Option<&str> {
-        Some(&self.medium.space.radios.get(id)?.name)
+        Some(&self.medium.space.radios.find(id)?.name)
     }
 
     /// What a radio hears, and where it sends, from now on; `None`: nothing. A frame that began
@@ -117,7 +120,7 @@ impl Air {
         self.run_until(now);
         let secondary = channel.and_then(Channel::secondary);
         let secondary = secondary.map(|secondary| self.medium.channel_of(secondary));
-        let Some(radio) = self.medium.space.radios.get_mut(id) else {
+        let Some(radio) = self.medium.space.radios.find_mut(id) else {
             return;
         };
         radio.secondary = secondary;
@@ -139,7 +142,7 @@ impl Air {
     /// earlier ones; group addresses are ignored, every radio hears those.
     pub fn set_addresses(&mut self, id: RadioId, addresses: &[MacAddr]) {
         let space = &mut self.medium.space;
-        let Some(radio) = space.radios.get_mut(id) else {
+        let Some(radio) = space.radios.find_mut(id) else {
             return;
         };
         for old in radio.addresses.drain(..) {
@@ -156,7 +159,7 @@ impl Air {
     /// alone.
     pub fn set_promiscuous(&mut self, id: RadioId, promiscuous: bool) {
         let space = &mut self.medium.space;
-        let Some(radio) = space.radios.get_mut(id) else {
+        let Some(radio) = space.radios.find_mut(id) else {
             return;
         };
         radio.promiscuous = promiscuous;
@@ -173,7 +176,7 @@ impl Air {
     pub fn transmit(&mut self, now: Instant, id: RadioId, transmission: Transmission) {
         self.run_until(now);
         let output = &mut self.medium.output;
-        if self.medium.space.radios.get(id).is_none() {
+        if self.medium.space.radios.find(id).is_none() {
             output.counters.removed_radio += 1;
             return;
         }
@@ -193,7 +196,7 @@ impl Air {
 
     /// How many frames wait in a queue, the one on the air included.
     pub fn queued(&self, id: RadioId, category: AccessCategory) -> usize {
-        let radio = self.medium.space.radios.get(id);
+        let radio = self.medium.space.radios.find(id);
         radio.map_or(0, |radio| radio.queues[category].pending.len())
     }
 
@@ -201,7 +204,9 @@ impl Air {
     /// in the middle of its frame exchange stays.
     pub fn cancel(&mut self, now: Instant, id: RadioId, matches: impl FnMut(u64) -> bool) {
         self.run_until(now);
-        self.cancel_where(id, matches, false);
+        if self.medium.space.radios.find(id).is_some() {
+            self.cancel_where(id, matches, false);
+        }
     }
 
     /// Runs everything due until `now`, each at its own time, and says when to come back: before that,
@@ -276,9 +281,7 @@ impl Air {
 
     /// Puts a frame on the air.
     fn begin(&mut self, id: PpduId) {
-        let Some(mut ppdu) = self.medium.space.ppdus.remove(id) else {
-            return;
-        };
+        let mut ppdu = self.medium.space.ppdus.remove(id);
         let channels = ppdu.channels();
         self.medium.space.overlap(&mut ppdu);
         contend::carrier_rises(&mut self.medium, &ppdu);
@@ -290,9 +293,7 @@ impl Air {
 
     /// A frame is over.
     fn end(&mut self, id: PpduId) {
-        let Some(ppdu) = self.medium.take_off_air(id) else {
-            return;
-        };
+        let ppdu = self.medium.take_off_air(id);
         if let Some(tap) = &mut self.tap {
             crate::tap::show(tap.as_mut(), &ppdu);
         }

@@ -77,12 +77,12 @@ pub fn radiotap(captured: &Captured<'_>) -> Radiotap {
 
 /// Version and pad stay 0; length and presence word are known only now.
 fn finish(header: &mut Radiotap, present: u32) {
-    let length = header.len() as u16;
-    if let Some(field) = header.get_mut(2..4) {
-        field.copy_from_slice(&length.to_le_bytes());
-    }
-    if let Some(field) = header.get_mut(4..8) {
-        field.copy_from_slice(&present.to_le_bytes());
+    // At most the 64 of the type.
+    let [length, ..] = header.len().to_le_bytes();
+    let [a, b, c, d] = present.to_le_bytes();
+    let fixed = [0, 0, length, 0, a, b, c, d];
+    for (octet, value) in header.iter_mut().zip(fixed) {
+        *octet = value;
     }
 }
 

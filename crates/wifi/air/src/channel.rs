@@ -9,6 +9,7 @@ use airlane_lane::{Instant, Micros};
 use crate::RadioId;
 use crate::ids::{ChannelId, PpduId};
 use crate::ppdu::{Ppdu, Source};
+use crate::span::span;
 
 /// A frame that is over, for radios that begin to contend after it.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +101,7 @@ impl ChannelState {
         self.secondaries.retain(|other| *other != id);
         let idle = !past.in_secondary && self.active.is_empty();
         self.remember(past, now);
-        idle.then(|| now.saturating_since(self.busy_since))
+        idle.then(|| span(self.busy_since, now))
     }
 
     /// Remembers a frame for as long as it can hold anyone back.
@@ -143,13 +144,16 @@ impl Channels {
 
 impl Index<ChannelId> for Channels {
     type Output = ChannelState;
+
+    #[track_caller]
     fn index(&self, id: ChannelId) -> &ChannelState {
-        &self.0[id.0]
+        self.0.get(id.0).expect("a channel of this medium")
     }
 }
 
 impl IndexMut<ChannelId> for Channels {
+    #[track_caller]
     fn index_mut(&mut self, id: ChannelId) -> &mut ChannelState {
-        &mut self.0[id.0]
+        self.0.get_mut(id.0).expect("a channel of this medium")
     }
 }

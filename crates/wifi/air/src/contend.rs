@@ -14,15 +14,13 @@ use crate::ids::ChannelId;
 use crate::medium::{Medium, NOTICED, Space};
 use crate::pending::Pending;
 use crate::ppdu::Ppdu;
-use crate::radio::{Radio, Radios};
+use crate::radio::Radio;
 use crate::{Outcome, RadioId};
 
 /// Puts a frame at the end of its queue.
 pub(crate) fn enqueue(medium: &mut Medium, id: RadioId, pending: Pending) {
     let category = pending.transmission.category;
-    let Some(radio) = medium.space.radios.get_mut(id) else {
-        return;
-    };
+    let radio = &mut medium.space.radios[id];
     let queue = &mut radio.queues[category].pending;
     queue.push_back(pending);
     if queue.len() == 1 {
@@ -32,14 +30,12 @@ pub(crate) fn enqueue(medium: &mut Medium, id: RadioId, pending: Pending) {
 
 /// A queue has another head, or none: the radio may begin to contend with it.
 pub(crate) fn head_changed(medium: &mut Medium, id: RadioId, category: AccessCategory) {
-    let Some((channel_id, channel)) = tuning(&medium.space.radios, id) else {
+    let Some((channel_id, channel)) = medium.space.radios[id].tuned else {
         return;
     };
     join_contenders(medium, id, channel_id, channel);
     let now = medium.now;
-    let Some(radio) = medium.space.radios.get_mut(id) else {
-        return;
-    };
+    let radio = &mut medium.space.radios[id];
     let sense = radio.sense;
     let free = sense.counting && sense.clear_from() <= now;
     let queue = &mut radio.queues[category];
@@ -59,10 +55,7 @@ pub(crate) fn cancel(
     matches: &mut impl FnMut(u64) -> bool,
     even_on_air: bool,
 ) {
-    let Some(radio) = medium.space.radios.get_mut(id) else {
-        return;
-    };
-    let queue = &mut radio.queues[category];
+    let queue = &mut medium.space.radios[id].queues[category];
     for at in 0..queue.pending.len() {
         let Some(pending) = queue.pending.pop_front() else {
             break;
@@ -85,9 +78,7 @@ pub(crate) fn cancel(
 pub(crate) fn join_channel(medium: &mut Medium, id: RadioId, channel: Channel) {
     let channel_id = medium.channel_of(channel);
     let now = medium.now;
-    let Some(radio) = medium.space.radios.get_mut(id) else {
-        return;
-    };
+    let radio = &mut medium.space.radios[id];
     radio.tuned = Some((channel_id, channel));
     radio.tuned_since = now;
     let state = &mut medium.space.channels[channel_id];
@@ -103,9 +94,7 @@ pub(crate) fn join_channel(medium: &mut Medium, id: RadioId, channel: Channel) {
 /// A radio is about to leave its channel.
 pub(crate) fn leave_channel(medium: &mut Medium, id: RadioId) {
     let now = medium.now;
-    let Some(radio) = medium.space.radios.get_mut(id) else {
-        return;
-    };
+    let radio = &mut medium.space.radios[id];
     radio.stop_counting(now);
     radio.sense.contending = false;
     if let Some((channel_id, _)) = radio.tuned.take() {
@@ -114,36 +103,30 @@ pub(crate) fn leave_channel(medium: &mut Medium, id: RadioId) {
     }
 }
 
-fn tuning(radios: &Radios, id: RadioId) -> Option<(ChannelId, Channel)> {
-    radios.get(id)?.tuned
-}
-
 /// Puts a radio among the contenders, with what it could hear until now.
 fn join_contenders(medium: &mut Medium, id: RadioId, channel_id: ChannelId, channel: Channel) {
     let now = medium.now;
     let space = &mut medium.space;
-    let Some(radio) = space.radios.get(id) else {
-        return;
-    };
+    let radio = &space.radios[id];
     if radio.sense.contending || !radio.contends(channel) {
         return;
     }
     let busy = space.hears_any(radio, channel_id);
     let (idle_since, nav_until) = space.look_back(radio, channel_id);
     space.channels[channel_id].contenders.push(id);
-    if let Some(radio) = space.radios.get_mut(id) {
-        radio.sense.contending = true;
-        radio.sense.busy = busy;
-        radio.sense.idle_since = idle_since;
-        radio.sense.nav_until = nav_until;
-        radio.start_counting(now);
-    }
+    let radio = &mut space.radios[id];
+    radio.sense.contending = true;
+    radio.sense.busy = busy;
+    radio.sense.idle_since = idle_since;
+    radio.sense.nav_until = nav_until;
+    radio.start_counting(now);
 }
 
-/// A radio's exchange is over: it counts again.
+/// A radio's exchange is over: it counts again. A radio that was removed does not: the answer that it
+/// owed was called off.
 pub(crate) fn rejoin(medium: &mut Medium, id: RadioId) {
     let now = medium.now;
-    if let Some(radio) = medium.space.radios.get_mut(id) {
+    if let Some(radio) = medium.space.radios.find_mut(id) {
         radio.start_counting(now);
         if let Some(channel) = radio.channel() {
             plan(medium, channel);
@@ -158,9 +141,7 @@ pub(crate) fn carrier_rises(medium: &mut Medium, ppdu: &Ppdu) {
     let space = &mut medium.space;
     for channel in ppdu.channels() {
         for id in &space.channels[channel].contenders {
-            let Some(radio) = space.radios.get_mut(*id) else {
-                continue;
-            };
+            let radio = &mut space.radios[*id];
             if !space.signals.hears(radio, ppdu) {
                 continue;
             }
@@ -172,21 +153,23 @@ pub(crate) fn carrier_rises(medium: &mut Medium, ppdu: &Ppdu) {
     }
 }
 
-/// A frame is over: its sender, which could not hear while it sent, listens again, and its own frame
-/// counts as busy. Then radios that hear no other frame count on after their AIFS.
+/// A frame is over: its sender, unless it was removed, could not hear while it sent and listens again;
+/// its own frame counts as busy. Then radios that hear no other frame count on after their AIFS.
 pub(crate) fn carrier_falls(medium: &mut Medium, ppdu: &Ppdu) {
     let now = medium.now;
-    if let Some(radio) = medium.space.radios.get_mut(ppdu.source.radio)
+    if let Some(radio) = medium.space.radios.find_mut(ppdu.source.radio)
         && radio.channel() == Some(ppdu.primary)
     {
         radio.stop_counting(now);
         radio.sense.busy = true;
     }
     for channel in ppdu.channels() {
-        for at in 0..medium.space.channels[channel].contenders.len() {
-            let id = medium.space.channels[channel].contenders[at];
-            fall_for(&mut medium.space, now, id, channel, ppdu);
+        // No contender comes or goes meanwhile.
+        let contenders = std::mem::take(&mut medium.space.channels[channel].contenders);
+        for id in &contenders {
+            fall_for(&mut medium.space, now, *id, channel, ppdu);
         }
+        medium.space.channels[channel].contenders = contenders;
     }
     for channel in ppdu.channels() {
         plan(medium, channel);
@@ -194,16 +177,15 @@ pub(crate) fn carrier_falls(medium: &mut Medium, ppdu: &Ppdu) {
 }
 
 fn fall_for(space: &mut Space, now: Instant, id: RadioId, channel: ChannelId, ppdu: &Ppdu) {
-    let Some(radio) = space.radios.get(id).filter(|radio| radio.sense.busy) else {
+    let radio = &space.radios[id];
+    if !radio.sense.busy {
         return;
-    };
+    }
     let busy = space.hears_any(radio, channel);
     let own = ppdu.source.radio == radio.id;
     let read = own || space.signals.reads(radio, ppdu);
     let reserved = read && reserves(radio, ppdu) && space.signals.hears(radio, ppdu);
-    let Some(radio) = space.radios.get_mut(id) else {
-        return;
-    };
+    let radio = &mut space.radios[id];
     if reserved {
         radio.sense.nav_until = radio.sense.nav_until.max(now + ppdu.nav);
     }
@@ -233,7 +215,7 @@ pub(crate) fn plan(medium: &mut Medium, id: ChannelId) {
     let channel = &mut channels[id];
     let contenders = channel.contenders.iter();
     let earliest = contenders
-        .filter_map(|id| radios.get(*id)?.sense.access_at)
+        .filter_map(|id| radios[*id].sense.access_at)
         .min();
     if earliest == channel.access_at {
         return;
@@ -264,10 +246,8 @@ pub(crate) fn winners(
     }
     channel.access_at = None;
     let now = medium.now;
-    list.extend(channel.contenders.iter().filter(|id| {
-        let access_at = radios.get(**id).and_then(|radio| radio.sense.access_at);
-        access_at.is_some_and(|at| at <= now)
-    }));
+    let due = |id: &RadioId| radios[*id].sense.access_at.is_some_and(|at| at <= now);
+    list.extend(channel.contenders.iter().copied().filter(due));
     true
 }
 
@@ -275,8 +255,8 @@ pub(crate) fn winners(
 /// others act as after a collision (IEEE 802.11-2020 10.23.2.4). `None`: only a post-back-off ended.
 pub(crate) fn win(medium: &mut Medium, id: RadioId) -> Option<AccessCategory> {
     let now = medium.now;
-    let radio = medium.space.radios.get_mut(id)?;
-    let (channel_id, channel) = radio.tuned?;
+    let radio = &mut medium.space.radios[id];
+    let (channel_id, channel) = radio.tuned.expect("a contender is tuned to its channel");
     let clear_from = radio.sense.clear_from();
     let mut first = None;
     for category in AccessCategory::ALL.into_iter().rev() {
@@ -304,9 +284,7 @@ pub(crate) fn win(medium: &mut Medium, id: RadioId) -> Option<AccessCategory> {
 
 /// A radio whose post-back-off has ended and that has nothing else to do contends no more.
 fn retire(space: &mut Space, now: Instant, id: RadioId, channel_id: ChannelId, channel: Channel) {
-    let Some(radio) = space.radios.get_mut(id) else {
-        return;
-    };
+    let radio = &mut space.radios[id];
     if radio.contends(channel) {
         radio.start_counting(now);
         return;

@@ -53,17 +53,15 @@ impl Exchanges {
     /// A queue has won the medium: its exchange begins.
     pub fn begin(&mut self, medium: &mut Medium, id: RadioId, category: AccessCategory) -> Next {
         let now = medium.now;
-        let Some(radio) = medium.space.radios.get(id) else {
-            return Next::Wait;
-        };
-        let in_20_mhz = medium.space.secondary_is_busy(radio, now);
-        let Some(radio) = medium.space.radios.get_mut(id) else {
-            return Next::Wait;
-        };
+        let in_20_mhz = medium
+            .space
+            .secondary_is_busy(&medium.space.radios[id], now);
+        let radio = &mut medium.space.radios[id];
         let queue = &mut radio.queues[category];
-        let (Some(plan), Some(head)) = (queue.plan(in_20_mhz), queue.pending.front()) else {
-            return Next::Wait;
-        };
+        let plan = queue.plan(in_20_mhz);
+        let (plan, head) = plan
+            .zip(queue.pending.front())
+            .expect("a queue that has won the medium has a frame");
         let phase = match head.transmission.protect {
             Protection::RtsCts if head.expects_ack() => Phase::Rts,
             Protection::CtsToSelf => Phase::CtsToSelf,
@@ -93,8 +91,8 @@ impl Exchanges {
 
     /// The frames of a radio's exchange as a PPDU: one attempt more at each.
     fn data(&mut self, medium: &mut Medium, id: RadioId) -> Result<Ppdu, NotHere> {
-        let radio = medium.space.radios.get_mut(id).ok_or(NotHere)?;
-        let Exchange { category, plan, .. } = radio.exchange.ok_or(NotHere)?;
+        let radio = &mut medium.space.radios[id];
+        let Exchange { category, plan, .. } = radio.exchange.expect("a radio in an exchange");
         let mut mpdus = self.spare.pop().unwrap_or_default();
         let counters = &mut medium.output.counters;
         let waiting = radio.queues[category].pending.iter_mut();
@@ -123,11 +121,9 @@ impl Exchanges {
 
     /// A SIFS has passed: the frame begins, unless its sender has gone elsewhere meanwhile.
     pub fn start_planned(&mut self, medium: &mut Medium, id: PpduId) -> Next {
-        let Some(ppdu) = medium.space.ppdus.get(id) else {
-            return Next::Wait;
-        };
+        let ppdu = &medium.space.ppdus[id];
         let answers = ppdu.content.answers();
-        let sender = medium.space.radios.get_mut(ppdu.source.radio);
+        let sender = medium.space.radios.find_mut(ppdu.source.radio);
         let sender = sender.filter(|radio| radio.channel() == Some(ppdu.primary));
         let Some(sender) = sender else {
             return self.call_off(medium, id);
@@ -141,9 +137,7 @@ impl Exchanges {
     }
 
     fn call_off(&mut self, medium: &mut Medium, id: PpduId) -> Next {
-        let Some(ppdu) = medium.space.ppdus.remove(id) else {
-            return Next::Wait;
-        };
+        let ppdu = medium.space.ppdus.remove(id);
         let from = ppdu.source.radio;
         let next = if let Some(peer) = ppdu.content.answers() {
             responded(medium, from);
@@ -185,13 +179,13 @@ impl Exchanges {
             let settled = self.settlement.succeed(medium, sender, (None, None), ended);
             return contend_if(settled, sender);
         }
-        let answer = responder.and_then(|(responder, bitmap)| {
-            let radio = medium.space.radios.get(responder)?;
+        let answer = responder.map(|(responder, bitmap)| {
+            let radio = &medium.space.radios[responder];
             let content = match mpdus {
                 [_] => Content::Ack(sender),
                 _ => Content::BlockAck(sender, bitmap),
             };
-            Some(frames::answer(radio, medium.now, ppdu, content))
+            frames::answer(radio, medium.now, ppdu, content)
         });
         await_answer(medium, ppdu, Phase::AwaitAck, answer)
     }
@@ -207,9 +201,9 @@ impl Exchanges {
         }
     }
 
-    /// The medium is reserved: the frame itself follows.
+    /// The medium is reserved: the frame itself follows, if its sender was not removed meanwhile.
     fn send_data(&mut self, medium: &mut Medium, id: RadioId) -> Next {
-        let sender = medium.space.radios.get(id);
+        let sender = medium.space.radios.find(id);
         if sender.is_none_or(|radio| radio.exchange.is_none()) {
             return Next::Wait;
         }
@@ -246,7 +240,7 @@ impl Exchanges {
     /// No answer began in time.
     pub fn time_out(&mut self, medium: &mut Medium, id: RadioId, serial: u32) -> Next {
         let now = medium.now;
-        let Some(radio) = medium.space.radios.get_mut(id) else {
+        let Some(radio) = medium.space.radios.find_mut(id) else {
             return Next::Wait;
         };
         let current = |exchange: Exchange| exchange.serial == serial;
@@ -274,17 +268,18 @@ fn contend_if(settled: bool, id: RadioId) -> Next {
 
 fn rts_over(medium: &mut Medium, ppdu: &Ppdu) -> Next {
     let responder = Receivers::of(medium).rts(ppdu);
-    let radio = responder.and_then(|id| medium.space.radios.get(id));
-    let content = Content::Cts(ppdu.source.radio);
-    let cts = radio.map(|radio| frames::answer(radio, medium.now, ppdu, content));
+    let cts = responder.map(|id| {
+        let content = Content::Cts(ppdu.source.radio);
+        frames::answer(&medium.space.radios[id], medium.now, ppdu, content)
+    });
     await_answer(medium, ppdu, Phase::AwaitCts, cts)
 }
 
-/// The sender of `ppdu` waits for `answer`, which comes or does not.
+/// The sender of `ppdu`, unless it was removed, waits for `answer`, which comes or does not.
 fn await_answer(medium: &mut Medium, ppdu: &Ppdu, phase: Phase, answer: Option<Ppdu>) -> Next {
     let sender = ppdu.source.radio;
     let now = medium.now;
-    if let Some(radio) = medium.space.radios.get_mut(sender)
+    if let Some(radio) = medium.space.radios.find_mut(sender)
         && let Some(exchange) = &mut radio.exchange
     {
         exchange.phase = phase;
@@ -305,18 +300,18 @@ fn plan_answer(medium: &mut Medium, answer: Ppdu) {
         _ => counters.acks += 1,
     }
     let now = medium.now;
-    if let Some(radio) = medium.space.radios.get_mut(answer.source.radio) {
-        radio.stop_counting(now);
-        radio.responding = true;
-    }
+    let radio = &mut medium.space.radios[answer.source.radio];
+    radio.stop_counting(now);
+    radio.responding = true;
     medium.after_sifs(answer);
 }
 
 /// No answer will begin: the radio that waits for one gives up when it should have begun. `ppdu`
-/// is what it sent, or the answer that was called off: both tell the answer's rate.
+/// is what it sent, or the answer that was called off: both tell the answer's rate. A radio that was
+/// removed waits for nothing.
 fn plan_timeout(medium: &mut Medium, id: RadioId, ppdu: &Ppdu) {
     let band = ppdu.channel.band();
-    let Some(radio) = medium.space.radios.get_mut(id) else {
+    let Some(radio) = medium.space.radios.find_mut(id) else {
         return;
     };
     let slot = radio.slot(band);
@@ -330,13 +325,13 @@ fn plan_timeout(medium: &mut Medium, id: RadioId, ppdu: &Ppdu) {
 }
 
 fn waits(medium: &Medium, id: RadioId, phase: Phase) -> bool {
-    let radio = medium.space.radios.get(id);
+    let radio = medium.space.radios.find(id);
     let exchange = radio.and_then(|radio| radio.exchange);
     exchange.is_some_and(|exchange| exchange.phase == phase)
 }
 
 fn responded(medium: &mut Medium, responder: RadioId) {
-    if let Some(radio) = medium.space.radios.get_mut(responder) {
+    if let Some(radio) = medium.space.radios.find_mut(responder) {
         radio.responding = false;
     }
 }

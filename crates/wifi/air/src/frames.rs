@@ -14,7 +14,7 @@ use crate::pending::Pending;
 use crate::ppdu::{Content, Mpdu, Ppdu, Source, is_ht40};
 use crate::radio::Radio;
 
-/// The radio has left the channel of the frame that it was about to send, or the frame is gone.
+/// The radio has left the channel of the frame that it was about to send.
 #[derive(Debug)]
 pub(crate) struct NotHere;
 
@@ -27,13 +27,15 @@ struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    fn of(radio: &'a Radio, now: Instant) -> Result<Self, NotHere> {
-        Ok(Self {
+    fn of(radio: &'a Radio, now: Instant) -> Self {
+        let exchange = radio.exchange.as_ref().zip(radio.exchanged());
+        let (exchange, head) = exchange.expect("an exchange has a frame");
+        Self {
             radio,
-            head: radio.exchanged().ok_or(NotHere)?,
-            plan: radio.exchange.ok_or(NotHere)?.plan,
+            head,
+            plan: exchange.plan,
             now,
-        })
+        }
     }
 
     fn band(&self) -> Band {
@@ -87,7 +89,7 @@ impl<'a> Sender<'a> {
 
 /// The RTS before the frames of the exchange.
 pub(crate) fn rts(radio: &Radio, now: Instant) -> Result<Ppdu, NotHere> {
-    let sender = Sender::of(radio, now)?;
+    let sender = Sender::of(radio, now);
     let band = sender.band();
     let control = response_rate(sender.plan.rate);
     let cts = sifs(band) + duration(band, control, ACK_BYTES);
@@ -99,7 +101,7 @@ pub(crate) fn rts(radio: &Radio, now: Instant) -> Result<Ppdu, NotHere> {
 
 /// The CTS-to-self before the frames of the exchange.
 pub(crate) fn cts_to_self(radio: &Radio, now: Instant) -> Result<Ppdu, NotHere> {
-    let sender = Sender::of(radio, now)?;
+    let sender = Sender::of(radio, now);
     let (band, head) = (sender.band(), sender.head);
     let control = protection_rate(band, sender.plan.rate, head.transmission.short_preamble);
     Ok(Ppdu {
@@ -112,7 +114,7 @@ pub(crate) fn cts_to_self(radio: &Radio, now: Instant) -> Result<Ppdu, NotHere> 
 
 /// The frames of the exchange, as one PPDU.
 pub(crate) fn data(radio: &Radio, now: Instant, mpdus: Vec<Mpdu>) -> Result<Ppdu, NotHere> {
-    let sender = Sender::of(radio, now)?;
+    let sender = Sender::of(radio, now);
     let acknowledge = sender.head.expects_ack();
     let content = Content::Data { mpdus, acknowledge };
     let nav = if acknowledge {

@@ -34,8 +34,8 @@ fn comes_out(space: &Space, time: Instant, due: Due) -> Option<Instant> {
 
 /// `None`: it is called off, which may be told.
 fn end_of_planned(space: &Space, id: PpduId) -> Option<Instant> {
-    let ppdu = space.ppdus.get(id)?;
-    let sender = space.radios.get(ppdu.source.radio)?;
+    let ppdu = &space.ppdus[id];
+    let sender = space.radios.find(ppdu.source.radio)?;
     (sender.channel() == Some(ppdu.primary)).then_some(ppdu.end)
 }
 
@@ -47,8 +47,9 @@ fn first_end_on(space: &Space, id: ChannelId, serial: u32) -> Option<Instant> {
         return None;
     }
     let contenders = channel.contenders.iter();
-    let radios = contenders.filter_map(|id| space.radios.get(*id));
-    radios.filter_map(first_end).min()
+    contenders
+        .filter_map(|id| first_end(&space.radios[*id]))
+        .min()
 }
 
 fn first_end(radio: &Radio) -> Option<Instant> {

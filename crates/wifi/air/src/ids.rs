@@ -8,7 +8,7 @@ pub struct RadioId {
 }
 
 impl RadioId {
-    /// Between no radio and all: where a search begins.
+    /// Below the ID of every radio, whose generations begin at 1: where a search begins.
     pub(crate) const LOWEST: Self = Self {
         index: 0,
         generation: 0,

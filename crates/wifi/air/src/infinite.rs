@@ -35,9 +35,7 @@ fn to_group(medium: &mut Medium, from: RadioId, pending: &Pending) {
     let Medium {
         space, output, now, ..
     } = medium;
-    let Some(sender) = space.radios.get(from) else {
-        return;
-    };
+    let sender = &space.radios[from];
     for radio in space.others_on(channel, from) {
         let signal = signal(space, sender, radio, pending);
         output.received(arrival(*now, sender, radio, pending, signal));
@@ -50,7 +48,7 @@ fn to_station(medium: &mut Medium, from: RadioId, pending: &Pending) -> Option<D
     let Medium {
         space, output, now, ..
     } = medium;
-    let sender = space.radios.get(from)?;
+    let sender = &space.radios[from];
     let owners = space.owners(pending.receiver);
     let mut owners = owners
         .filter(|radio| radio.channel() == Some(channel))

@@ -16,6 +16,16 @@
 //! RTS, interference between channels that do not share 20 MHz, fading, propagation delay. Counters
 //! run down as EDCA's do; those of DCF proper (10.3.4.3) skip the slot after a busy medium.
 
+// Guests' frames reach this code: nothing here may panic on them, or cut a number off unseen.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation
+    )
+)]
+
 mod addresses;
 mod aggregate;
 mod air;
@@ -42,6 +52,7 @@ mod radio;
 mod receive;
 mod settle;
 mod signal;
+mod span;
 mod tap;
 mod transmission;
 

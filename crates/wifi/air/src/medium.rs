@@ -18,6 +18,7 @@ use crate::output::Output;
 use crate::ppdu::{Ppdu, Ppdus, Source, is_ht40};
 use crate::radio::{Radio, Radios};
 use crate::signal::SignalModel;
+use crate::span::span;
 use crate::{AirConfig, RadioId};
 
 /// How long a signal lasts before a radio that is about to send can act on it: aCCATime and
@@ -77,7 +78,7 @@ impl Medium {
     /// Plans a frame a SIFS from now.
     pub fn after_sifs(&mut self, mut ppdu: Ppdu) {
         let start = self.now + sifs(ppdu.channel.band());
-        ppdu.end = start + ppdu.end.saturating_since(ppdu.start);
+        ppdu.end = start + span(ppdu.start, ppdu.end);
         ppdu.start = start;
         let id = self.space.ppdus.insert(ppdu);
         self.planned.at(start, Due::Start(id));
@@ -95,21 +96,23 @@ impl Medium {
         self.planned.at(end, Due::End(id));
     }
 
-    /// A frame is over: its sender and its channels remember it.
-    pub fn take_off_air(&mut self, id: PpduId) -> Option<Ppdu> {
-        let ppdu = self.space.ppdus.remove(id)?;
-        if let Some(sender) = self.space.radios.get_mut(ppdu.source.radio) {
+    /// A frame is over: its sender, unless it was removed, and its channels remember it.
+    pub fn take_off_air(&mut self, id: PpduId) -> Ppdu {
+        let ppdu = self.space.ppdus.remove(id);
+        if let Some(sender) = self.space.radios.find_mut(ppdu.source.radio) {
             sender.sent_until = self.now;
         }
         for here in ppdu.channels() {
             let past = Past::of(&ppdu, here != ppdu.primary, self.now);
             let busy = self.space.channels[here].end(id, past, self.now);
-            let airtime = self.output.counters.channels.get_mut(here.0);
-            if let (Some(busy), Some(airtime)) = (busy, airtime) {
-                airtime.busy += busy;
+            if let Some(busy) = busy {
+                let airtime = self.output.counters.channels.get_mut(here.0);
+                airtime
+                    .expect("a channel is counted from when it is known")
+                    .busy += busy;
             }
         }
-        Some(ppdu)
+        ppdu
     }
 }
 
@@ -119,9 +122,7 @@ impl Space {
     pub fn overlap(&mut self, ppdu: &mut Ppdu) {
         for here in ppdu.channels() {
             for other in self.channels[here].on_air() {
-                let Some(other) = self.ppdus.get_mut(other) else {
-                    continue;
-                };
+                let other = &mut self.ppdus[other];
                 let seen = here != ppdu.primary && other.channels().any(|id| id == ppdu.primary);
                 if !seen {
                     ppdu.overlap(other);
@@ -132,9 +133,8 @@ impl Space {
 
     /// True while a signal on its channel keeps a radio from sending.
     pub fn hears_any(&self, radio: &Radio, channel: ChannelId) -> bool {
-        let on_air = self.channels[channel].on_air();
-        let mut on_air = on_air.filter_map(|id| self.ppdus.get(id));
-        on_air.any(|ppdu| self.signals.hears(radio, ppdu))
+        let mut on_air = self.channels[channel].on_air();
+        on_air.any(|id| self.signals.hears(radio, &self.ppdus[id]))
     }
 
     /// Since when the radio has heard no frame, and until when the medium is reserved for others.
@@ -203,7 +203,7 @@ impl Space {
             signals.senses_on_secondary(radio, source, channel)
         };
         let channel = &self.channels[secondary];
-        let mut on_air = channel.on_air().filter_map(|id| self.ppdus.get(id));
+        let mut on_air = channel.on_air().map(|id| &self.ppdus[id]);
         let mut past = channel.past.iter().rev();
         on_air.any(|ppdu| ppdu.start + NOTICED <= now && strong(&ppdu.source, ppdu.channel))
             || past.any(|past| past.end + PIFS > now && strong(&past.source, past.channel))
@@ -219,7 +219,7 @@ impl Space {
     /// Radios that have this address, in order.
     pub fn owners(&self, address: MacAddr) -> impl Iterator<Item = &Radio> + '_ {
         let owners = self.addresses.owners(address);
-        owners.filter_map(|id| self.radios.get(id))
+        owners.map(|id| &self.radios[id])
     }
 
     /// Radios in monitor mode on a channel that do not have this address, in order; not `sender`.
@@ -232,7 +232,7 @@ impl Space {
         let monitors = self.channels[channel].monitors.iter();
         monitors
             .filter(move |id| **id != sender && !self.addresses.has(address, **id))
-            .filter_map(|id| self.radios.get(*id))
+            .map(|id| &self.radios[*id])
     }
 
     /// All radios tuned to a channel, in order; not `sender`.
@@ -244,6 +244,6 @@ impl Space {
         let tuned = self.channels[channel].tuned.iter();
         tuned
             .filter(move |id| **id != sender)
-            .filter_map(|id| self.radios.get(*id))
+            .map(|id| &self.radios[*id])
     }
 }

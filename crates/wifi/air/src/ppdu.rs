@@ -1,5 +1,7 @@
 //! Frames on the air: what each carries, from where, on which channels, and what overlaps it.
 
+use std::ops::{Index, IndexMut};
+
 use airlane_dot11::{Buffer, Channel, Dbm, MacAddr, Rate, frame};
 use airlane_lane::{Instant, Micros};
 use arrayvec::ArrayVec;
@@ -148,7 +150,8 @@ pub(crate) fn is_ht40(rate: Rate) -> bool {
     matches!(rate, Rate::Ht { ht40: true, .. })
 }
 
-/// Slab of frames, used again without allocation.
+/// The frames on the air or about to be; their slots are used again without allocation. The map is
+/// total: a [`PpduId`] is given out by [`Ppdus::insert`], and who takes the frame out drops its ID.
 #[derive(Default)]
 pub(crate) struct Ppdus {
     slots: Vec<Option<Ppdu>>,
@@ -167,17 +170,41 @@ impl Ppdus {
         PpduId(self.slots.len() - 1)
     }
 
-    pub fn get(&self, id: PpduId) -> Option<&Ppdu> {
-        self.slots.get(id.0)?.as_ref()
-    }
-
-    pub fn get_mut(&mut self, id: PpduId) -> Option<&mut Ppdu> {
-        self.slots.get_mut(id.0)?.as_mut()
-    }
-
-    pub fn remove(&mut self, id: PpduId) -> Option<Ppdu> {
-        let ppdu = self.slots.get_mut(id.0)?.take()?;
+    /// Takes a frame out.
+    #[track_caller]
+    pub fn remove(&mut self, id: PpduId) -> Ppdu {
+        let ppdu = self.slots.get_mut(id.0).and_then(Option::take);
+        let Some(ppdu) = ppdu else { absent(id) };
         self.free.push(id);
-        Some(ppdu)
+        ppdu
     }
+}
+
+impl Index<PpduId> for Ppdus {
+    type Output = Ppdu;
+
+    #[track_caller]
+    fn index(&self, id: PpduId) -> &Ppdu {
+        match self.slots.get(id.0) {
+            Some(Some(ppdu)) => ppdu,
+            _ => absent(id),
+        }
+    }
+}
+
+impl IndexMut<PpduId> for Ppdus {
+    #[track_caller]
+    fn index_mut(&mut self, id: PpduId) -> &mut Ppdu {
+        match self.slots.get_mut(id.0) {
+            Some(Some(ppdu)) => ppdu,
+            _ => absent(id),
+        }
+    }
+}
+
+/// An ID outlived its frame: the plan of the medium is wrong, and nothing after it can be right.
+#[cold]
+#[track_caller]
+fn absent(id: PpduId) -> ! {
+    panic!("there is no frame {id:?} on the air")
 }

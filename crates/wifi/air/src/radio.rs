@@ -1,5 +1,7 @@
 //! The radios of a medium: where each is, tuned to what, and how far it is in sending.
 
+use std::ops::{Index, IndexMut};
+
 use airlane_dot11::airtime::slot;
 use airlane_dot11::{AccessCategory, Band, Channel, Dbm, MacAddr, PerAc, Width};
 use airlane_lane::{Instant, Micros};
@@ -192,47 +194,83 @@ impl Radio {
     }
 }
 
-/// All radios.
+/// All radios. An ID that a caller keeps, or a frame on the air, may name one that was removed: those ask
+/// [`Radios::find`]. What is taken off every list when a radio goes (its channel's lists, its addresses)
+/// and what was found a moment ago is looked up by index, which stops when it is missing.
 #[derive(Default)]
 pub(crate) struct Radios {
-    slots: Vec<(u32, Option<Radio>)>,
+    slots: Vec<Slot>,
+    /// Slots without a radio.
     free: Vec<u32>,
+}
+
+#[derive(Default)]
+struct Slot {
+    /// Of the radio that is or was here last, from 1; each has another.
+    generation: u32,
+    radio: Option<Radio>,
 }
 
 impl Radios {
     pub fn add(&mut self, config: RadioConfig) -> RadioId {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push((0, None));
-            self.slots.len() as u32 - 1
+            self.slots.push(Slot::default());
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 radios")
         });
-        let mut id = RadioId {
+        let slot = self.slots.get_mut(index as usize).expect("a free slot");
+        slot.generation = slot.generation.wrapping_add(1);
+        let id = RadioId {
             index,
-            generation: 0,
+            generation: slot.generation,
         };
-        if let Some((generation, slot)) = self.slots.get_mut(index as usize) {
-            *generation = generation.wrapping_add(1);
-            id.generation = *generation;
-            *slot = Some(Radio::new(id, config));
-        }
+        slot.radio = Some(Radio::new(id, config));
         id
     }
 
     pub fn remove(&mut self, id: RadioId) -> Option<Radio> {
-        self.get(id)?;
-        let (_, slot) = self.slots.get_mut(id.index as usize)?;
+        self.find(id)?;
         self.free.push(id.index);
-        slot.take()
+        self.slots.get_mut(id.index as usize)?.radio.take()
     }
 
-    pub fn get(&self, id: RadioId) -> Option<&Radio> {
-        let (_, slot) = self.slots.get(id.index as usize)?;
-        slot.as_ref().filter(|radio| radio.id == id)
+    pub fn find(&self, id: RadioId) -> Option<&Radio> {
+        let slot = self.slots.get(id.index as usize)?;
+        slot.radio.as_ref().filter(|radio| radio.id == id)
     }
 
-    pub fn get_mut(&mut self, id: RadioId) -> Option<&mut Radio> {
-        let (_, slot) = self.slots.get_mut(id.index as usize)?;
-        slot.as_mut().filter(|radio| radio.id == id)
+    pub fn find_mut(&mut self, id: RadioId) -> Option<&mut Radio> {
+        let slot = self.slots.get_mut(id.index as usize)?;
+        slot.radio.as_mut().filter(|radio| radio.id == id)
     }
+}
+
+impl Index<RadioId> for Radios {
+    type Output = Radio;
+
+    #[track_caller]
+    fn index(&self, id: RadioId) -> &Radio {
+        match self.find(id) {
+            Some(radio) => radio,
+            None => absent(id),
+        }
+    }
+}
+
+impl IndexMut<RadioId> for Radios {
+    #[track_caller]
+    fn index_mut(&mut self, id: RadioId) -> &mut Radio {
+        match self.find_mut(id) {
+            Some(radio) => radio,
+            None => absent(id),
+        }
+    }
+}
+
+/// A list names a radio that is gone: it was not taken off the list when it went.
+#[cold]
+#[track_caller]
+fn absent(id: RadioId) -> ! {
+    panic!("{id:?} was removed, and is still on a list")
 }
 
 #[cfg(test)]
@@ -254,7 +292,7 @@ mod tests {
         assert!(radios.remove(first).is_some());
         let second = radios.add(config());
         assert_ne!(first, second);
-        assert!(radios.get(first).is_none() && radios.remove(first).is_none());
-        assert!(radios.get(second).is_some());
+        assert!(radios.find(first).is_none() && radios.remove(first).is_none());
+        assert!(radios.find(second).is_some());
     }
 }

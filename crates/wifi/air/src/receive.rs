@@ -152,7 +152,7 @@ impl<'a> Receivers<'a> {
 
     /// Signal of the answer to `id`, if it arrives.
     pub fn answer(&mut self, id: RadioId, ppdu: &Ppdu) -> Option<Dbm> {
-        self.control(self.space.radios.get(id), ppdu)
+        self.control(self.space.radios.find(id), ppdu)
     }
 
     fn free_to_answer(&mut self, radio: &Radio) -> Option<RadioId> {

@@ -9,6 +9,7 @@ use crate::medium::Medium;
 use crate::pending::Pending;
 use crate::queue::Queue;
 use crate::radio::{Exchange, Phase, Radio, Radios};
+use crate::span::span;
 use crate::{AirEvent, Outcome, RadioId};
 
 /// What came back: the bitmap of a BlockAck, and how strong ACK or BlockAck arrived.
@@ -34,7 +35,7 @@ impl Settlement {
         let Some((radio, exchange)) = take_exchange(&mut medium.space.radios, id) else {
             return false;
         };
-        let spent = medium.now.saturating_since(exchange.started);
+        let spent = span(exchange.started, medium.now);
         let queue = &mut radio.queues[exchange.category];
         let edca = queue.adopt_head();
         queue.back_off(false, &edca, &mut medium.rng);
@@ -51,9 +52,7 @@ impl Settlement {
         };
         let queue = &mut radio.queues[exchange.category];
         let edca = queue.adopt_head();
-        let Some(head) = queue.pending.front() else {
-            return false;
-        };
+        let head = queue.pending.front().expect("an exchange has a frame");
         let channel = head.transmission.channel.primary();
         let here = radio
             .tuned
@@ -61,7 +60,7 @@ impl Settlement {
         let rts = exchange.phase == Phase::AwaitCts;
         let again = here && !head.exhausted_after(rts);
         queue.back_off(again, &edca, &mut medium.rng);
-        let spent = exchange.ended.saturating_since(exchange.started);
+        let spent = span(exchange.started, exchange.ended);
         self.settle(medium, id, &exchange, spent, (None, None), |pending| {
             pending.unanswered(rts, here)
         });
@@ -80,10 +79,7 @@ impl Settlement {
         mut end: impl FnMut(&mut Pending) -> Option<Outcome>,
     ) {
         let (now, output) = (medium.now, &mut medium.output);
-        let Some(radio) = medium.space.radios.get_mut(id) else {
-            return;
-        };
-        let queue = &mut radio.queues[exchange.category];
+        let queue = &mut medium.space.radios[id].queues[exchange.category];
         let aggregate = queue.pending.front();
         let aggregate = aggregate.filter(|_| exchange.phase == Phase::AwaitAck);
         if let (Some(first), 2..) = (aggregate, exchange.plan.frames) {
@@ -100,9 +96,7 @@ impl Settlement {
         }
         let frames = u64::from(exchange.plan.frames).max(1);
         for nth in 0..frames {
-            let Some(mut pending) = self.next_in_ppdu(queue) else {
-                break;
-            };
+            let mut pending = self.next_in_ppdu(queue);
             // Shares differ by a microsecond at most, and add up to what was spent.
             pending.airtime += Micros(spent.0 * (nth + 1) / frames - spent.0 * nth / frames);
             match end(&mut pending) {
@@ -118,11 +112,12 @@ impl Settlement {
 
     /// Takes the next frame of an exchange out of its queue; those before it that have no part in
     /// the exchange are kept.
-    fn next_in_ppdu(&mut self, queue: &mut Queue) -> Option<Pending> {
+    fn next_in_ppdu(&mut self, queue: &mut Queue) -> Pending {
         loop {
-            let mut pending = queue.pending.pop_front()?;
+            let pending = queue.pending.pop_front();
+            let mut pending = pending.expect("the frames of an exchange stay in their queue");
             if std::mem::take(&mut pending.in_ppdu) {
-                return Some(pending);
+                return pending;
             }
             self.kept.push(pending);
         }
@@ -131,7 +126,7 @@ impl Settlement {
 
 /// A radio's exchange, which ends.
 fn take_exchange(radios: &mut Radios, id: RadioId) -> Option<(&mut Radio, Exchange)> {
-    let radio = radios.get_mut(id)?;
+    let radio = radios.find_mut(id)?;
     let exchange = radio.exchange.take()?;
     Some((radio, exchange))
 }

@@ -22,7 +22,7 @@ pub(crate) const LONGEST: Micros = Micros(5_484);
 /// Largest HT PSDU (aPSDUMaxLength, IEEE 802.11-2020 table 19-25).
 pub(crate) const LARGEST: usize = 65_535;
 /// Sequence numbers that a compressed bitmap covers (IEEE 802.11-2020 9.3.1.8.2).
-pub(crate) const WINDOW: u16 = 64;
+pub(crate) const WINDOW: u8 = 64;
 
 /// How frames under one block-ack agreement may share PPDUs. What the standard's own limits (64
 /// sequence numbers, 65,535 bytes, 5,484 µs) cut short, they cut short here too.
@@ -42,7 +42,7 @@ pub struct Aggregation {
 impl Aggregation {
     /// As much as the standard allows.
     pub const LARGEST: Self = Self {
-        window: WINDOW as u8,
+        window: WINDOW,
         octets: LARGEST,
         time: LONGEST,
         spacing_nanos: 0,
