@@ -57,6 +57,13 @@ impl Sizes {
         1 << self.level_bits
     }
 
+    /// Where in its table the entry stands that is number `entry` of its whole level.
+    #[inline]
+    fn index(self, entry: u64) -> Option<usize> {
+        let mask = (1 << self.level_bits) - 1;
+        usize::try_from(entry & mask).ok()
+    }
+
     pub(crate) const fn page_size(self) -> u64 {
         1 << self.page_bits
     }
@@ -134,7 +141,7 @@ impl Chunk {
         let mut table = self.top.get(usize::try_from(own).ok()?)?.as_ref()?;
         loop {
             shift = shift.checked_sub(self.sizes.level_bits)?;
-            let index = (merged >> shift) as usize & (self.sizes.table_entries() - 1);
+            let index = self.sizes.index(merged >> shift)?;
             match &**table {
                 Table::Inner(tables) => table = tables.get(index)?.as_ref()?,
                 Table::Leaf(pages) => return pages.get(index).copied().filter(|&at| at != NONE),
@@ -149,13 +156,18 @@ impl Chunk {
         let mask = self.sizes.table_entries() as u64 - 1;
         while page <= last {
             let past = (page | mask).min(last) + 1;
-            let span = (page & mask) as usize..((past - 1) & mask) as usize + 1;
-            let Some(pages) = self.leaf(page).and_then(|leaf| leaf.get_mut(span)) else {
+            let Some(pages) = self.pages(page, past - 1) else {
                 return;
             };
             pages.fill(entry);
             page = past;
         }
+    }
+
+    /// The entries of these pages of one table, which is made if need be; `None` beyond the chunk.
+    fn pages(&mut self, first: u64, last: u64) -> Option<&mut [u16]> {
+        let span = self.sizes.index(first)?..=self.sizes.index(last)?;
+        self.leaf(first)?.get_mut(span)
     }
 
     /// The table of pages with this one, made if need be.
@@ -170,8 +182,8 @@ impl Chunk {
             match Arc::make_mut(table) {
                 Table::Leaf(pages) => return Some(pages),
                 Table::Inner(tables) => {
-                    let index = (page >> (sizes.level_bits * below)) as usize;
-                    slot = tables.get_mut(index & (sizes.table_entries() - 1))?;
+                    let index = sizes.index(page >> (sizes.level_bits * below))?;
+                    slot = tables.get_mut(index)?;
                 }
             }
         }

@@ -1,7 +1,9 @@
 //! What is counted.
 
+use enum_map::{Enum, EnumMap};
+
 /// Why a frame went no further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Enum, PartialEq, Eq)]
 pub enum Drop {
     /// Too short for what it says it is, an element cut off, or no Ethernet frame.
     Malformed,
@@ -34,7 +36,7 @@ pub enum Drop {
 }
 
 impl Drop {
-    /// All, in the order of [`Counters::dropped`].
+    /// All of them, in the order of reports.
     pub const ALL: [Self; 14] = [
         Self::Malformed,
         Self::Fragment,
@@ -110,19 +112,17 @@ pub struct Counters {
     pub put_back: u64,
     /// PS-Polls answered.
     pub polls: u64,
-    /// Frames dropped, by reason in the order of [`Drop::ALL`].
-    pub dropped: [u64; Drop::ALL.len()],
+    /// Frames dropped, by reason.
+    pub dropped: EnumMap<Drop, u64>,
 }
 
 impl Counters {
     /// Frames dropped for this reason.
     pub fn dropped_for(&self, reason: Drop) -> u64 {
-        self.dropped.get(reason as usize).copied().unwrap_or(0)
+        self.dropped[reason]
     }
 
     pub(crate) fn drop(&mut self, reason: Drop) {
-        if let Some(count) = self.dropped.get_mut(reason as usize) {
-            *count = count.saturating_add(1);
-        }
+        self.dropped[reason] += 1;
     }
 }

@@ -37,7 +37,9 @@ const DESCRIPTOR_RSN: u8 = 2;
 const HEADER: usize = 4;
 const MIC_AT: usize = 81;
 const MIC_END: usize = 97;
-const DATA_AT: usize = 99;
+/// Bytes between the EAPOL header and the key data.
+const FIXED: u16 = 95;
+const DATA_AT: usize = HEADER + FIXED as usize;
 
 /// What an EAPOL-Key frame says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,7 +108,7 @@ impl KeyFrame {
     /// The frame's bytes, with its MIC if `ptk` is given.
     pub fn encode(&self, ptk: Option<&Ptk>) -> Vec<u8> {
         let data_length = u16::try_from(self.data.len()).unwrap_or(u16::MAX);
-        let length = data_length.saturating_add((DATA_AT - HEADER) as u16);
+        let length = data_length.saturating_add(FIXED);
         let mut bytes = vec![EAPOL_VERSION, TYPE_KEY];
         bytes.extend(length.to_be_bytes());
         bytes.push(DESCRIPTOR_RSN);

@@ -95,7 +95,7 @@ impl RateControl {
     }
 
     fn has(&self, at: usize) -> bool {
-        self.rates & (1u8.checked_shl(at as u32).unwrap_or(0)) != 0
+        at < OfdmRate::ALL.len() && self.rates >> at & 1 != 0
     }
 
     fn at_most(&self, at: usize) -> usize {

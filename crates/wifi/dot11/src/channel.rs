@@ -68,7 +68,8 @@ impl Channel {
             5035..=5980 if mhz.is_multiple_of(5) => (Band::Ghz5, (mhz - 5000) / 5),
             _ => return Err(error),
         };
-        Self::new(band, number as u16).map_err(|_| error)
+        let number = u16::try_from(number).map_err(|_| error)?;
+        Self::new(band, number).map_err(|_| error)
     }
 
     /// The same primary channel at another width.

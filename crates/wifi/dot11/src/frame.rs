@@ -201,10 +201,9 @@ pub fn set_retry(frame: &mut [u8]) {
 
 /// Writes the sequence number, keeping the fragment number. For frames whose header has one.
 pub fn set_sequence_number(frame: &mut [u8], number: u16) {
-    if let Some(field) = frame.get_mut(22..24) {
-        let fragment = field[0] & 0xf;
-        let control = (number << 4) | u16::from(fragment);
-        field.copy_from_slice(&control.to_le_bytes());
+    if let Some([low, high]) = frame.get_mut(22..24) {
+        let fragment = *low & 0xf;
+        [*low, *high] = ((number << 4) | u16::from(fragment)).to_le_bytes();
     }
 }
 

@@ -8,6 +8,10 @@ pub struct Dbm(pub f32);
 
 impl Dbm {
     /// Rounded to a whole decibel within -128..=127, as cards report it.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a cast of a float stops at the ends of the range, which is what a card does"
+    )]
     pub fn rounded(self) -> i8 {
         self.0.round() as i8
     }

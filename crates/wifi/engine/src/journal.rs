@@ -1,13 +1,14 @@
-//! Kind happens to each VM, told from the requests and events that pass between its card and the
+//! What happens to each VM, told from the requests and events that pass between its card and the
 //! radio: a pure observer. It decides nothing; without listeners it costs a comparison per frame.
 //!
 //! Not here: what happens inside the guest (its supplicant, its addresses), which no card sees.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
 use airlane_lane::{Instant, LaneId, Micros};
 use airlane_waist::{Command, Event, Received, ScanEvent, TxStatus, VifConfig};
+use enum_map::{Enum, EnumMap};
 
 /// A new association this soon after the last one ended says which access point was left.
 const ROAM: Micros = Micros::from_millis(5_000);
@@ -21,13 +22,13 @@ const BACKLOG: usize = 1_024;
 pub struct VmEvent {
     /// When, on the run's clock.
     pub at: Instant,
-    /// To whom.
+    /// The lane of the VM.
     pub lane: LaneId,
-    /// Kind.
+    /// What it was.
     pub kind: Kind,
 }
 
-/// Kind happened.
+/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// The driver has started the card.
@@ -76,7 +77,7 @@ pub enum Kind {
     },
 }
 
-/// Kind a VM's link is like.
+/// What a VM's link is like.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Link {
     /// Signal of the last frame from its access point.
@@ -87,14 +88,14 @@ pub struct Link {
     pub rx_rate: Option<Rate>,
 }
 
-/// Kind is remembered of one VM.
+/// What is remembered of one VM.
 #[derive(Default)]
 struct Vm {
     bssid: Option<MacAddr>,
     associated: Option<MacAddr>,
     left: Option<(Instant, MacAddr)>,
     link: Link,
-    drops: [Drops; 3],
+    drops: EnumMap<DropKind, Drops>,
 }
 
 /// Drops of one kind.
@@ -107,8 +108,8 @@ struct Drops {
 /// The observer.
 #[derive(Default)]
 pub struct Journal {
-    /// By lane, as far as any has been heard of.
-    vms: Vec<Vm>,
+    /// The VMs that have been heard of.
+    vms: BTreeMap<LaneId, Vm>,
     events: VecDeque<VmEvent>,
 }
 
@@ -153,20 +154,14 @@ impl Journal {
         self.events.pop_front()
     }
 
-    /// Kind this VM's link is like.
+    /// What this VM's link is like; nothing is known of one that was never heard of.
     pub fn link(&self, lane: LaneId) -> Link {
-        self.vms
-            .get(lane.index())
-            .map_or(Link::default(), |vm| vm.link)
+        self.vms.get(&lane).map_or(Link::default(), |vm| vm.link)
     }
 
     /// What is remembered of the VM behind a lane.
     fn vm(&mut self, lane: LaneId) -> &mut Vm {
-        let at = lane.index();
-        if at >= self.vms.len() {
-            self.vms.resize_with(at + 1, Vm::default);
-        }
-        &mut self.vms[at]
+        self.vms.entry(lane).or_default()
     }
 
     fn tell(&mut self, at: Instant, lane: LaneId, kind: Kind) {
@@ -208,7 +203,7 @@ impl Journal {
     }
 
     fn association(&self, at: Instant, lane: LaneId, bssid: MacAddr, channel: Channel) -> Kind {
-        let left = self.vms.get(lane.index()).and_then(|vm| vm.left);
+        let left = self.vms.get(&lane).and_then(|vm| vm.left);
         let recent =
             left.filter(|&(when, other)| other != bssid && at.saturating_since(when) <= ROAM);
         Kind::Associated {
@@ -231,7 +226,7 @@ impl Journal {
     }
 
     fn dropped(&mut self, at: Instant, lane: LaneId, kind: DropKind, status: TxStatus) {
-        let drops = &mut self.vm(lane).drops[kind as usize];
+        let drops = &mut self.vm(lane).drops[kind];
         drops.frames += 1;
         if drops
             .told
@@ -246,7 +241,7 @@ impl Journal {
 }
 
 /// Why a frame was not sent, each told by itself.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Enum)]
 enum DropKind {
     Refused,
     UnknownStation,

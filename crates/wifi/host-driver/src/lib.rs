@@ -5,6 +5,16 @@
 //! Not here: isolation of one VM's state from another's, which the NIC keeps per vMAC; identity of
 //! frames, which the NIC checks on its own copy.
 
+// Guests' commands and received frames reach this code: nothing here may panic on them, or cut a number off unseen.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation
+    )
+)]
+
 mod cache;
 mod host;
 mod policy;

@@ -58,7 +58,7 @@ impl TxInfo {
         for (entry, bytes) in info.0.iter_mut().zip(bytes.chunks_exact(2)) {
             if let [index, tries] = *bytes {
                 *entry = TxRate {
-                    index: index as i8,
+                    index: index.cast_signed(),
                     tries,
                 };
             }
@@ -70,7 +70,7 @@ impl TxInfo {
     pub fn to_bytes(self) -> [u8; 2 * MAX_RATES] {
         let mut bytes = [0; 2 * MAX_RATES];
         for (bytes, entry) in bytes.chunks_exact_mut(2).zip(self.0) {
-            bytes.copy_from_slice(&[entry.index as u8, entry.tries]);
+            bytes.copy_from_slice(&[entry.index.cast_unsigned(), entry.tries]);
         }
         bytes
     }

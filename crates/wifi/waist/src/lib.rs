@@ -11,6 +11,16 @@
 //! * [`Command::Reset`] is answered by [`Event::ResetDone`], and nothing that was asked before it
 //!   is answered after that.
 
+// Guests' commands reach this code: nothing here may panic on them, or cut a number off unseen.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation
+    )
+)]
+
 mod command;
 mod event;
 pub mod hwsim;

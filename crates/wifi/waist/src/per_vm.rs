@@ -4,7 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use airlane_lane::{MAX_VMS, VmId};
 
-/// One `T` for each VM that a card may serve. No look-up fails: no [`VmId`] is out of range.
+/// One `T` for each VM that a card may serve. No look-up fails: a [`VmId`] is less than [`MAX_VMS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerVm<T>([T; MAX_VMS]);
 
@@ -35,13 +35,13 @@ impl<T> Index<VmId> for PerVm<T> {
     type Output = T;
 
     fn index(&self, vm: VmId) -> &T {
-        &self.0[vm.index()]
+        self.0.get(vm.index()).expect("a VM-ID is in range")
     }
 }
 
 impl<T> IndexMut<VmId> for PerVm<T> {
     fn index_mut(&mut self, vm: VmId) -> &mut T {
-        &mut self.0[vm.index()]
+        self.0.get_mut(vm.index()).expect("a VM-ID is in range")
     }
 }
 

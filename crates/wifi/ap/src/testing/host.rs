@@ -59,7 +59,7 @@ impl Host {
 
     /// An echo request.
     pub fn ping(&mut self, to: Ipv4Addr, sequence: u16, length: usize) {
-        let data = vec![sequence as u8; length];
+        let data = vec![sequence.to_le_bytes()[0]; length];
         let request = Icmpv4Repr::EchoRequest {
             ident: IDENT,
             seq_no: sequence,
@@ -80,8 +80,10 @@ impl Host {
         self.interface.poll(at, &mut self.wire, &mut self.sockets);
         self.hear_replies();
         let due = self.interface.poll_at(at, &self.sockets);
-        let due =
-            due.map(|due| Instant(due.total_micros() as u64).max(now + Micros::from_millis(1)));
+        let due = due.map(|due| {
+            let due = Instant(due.total_micros().unsigned_abs());
+            due.max(now + Micros::from_millis(1))
+        });
         (std::mem::take(&mut self.wire.sent), due)
     }
 
