@@ -212,14 +212,14 @@ fn daemon(setting: &Setting, folder: &std::path::Path) -> DaemonConfig {
     };
     DaemonConfig {
         air: air(setting.air),
-        scan_cache: Micros(0),
-        tuning: setting.configuration.tuning(),
         run_dir: folder.to_owned(),
         capture: None,
         cards: vec![CardConfig {
             name: "card".to_owned(),
             position: Position::default(),
             tx_power: POWER,
+            scan_cache: Micros(0),
+            tuning: setting.configuration.tuning(),
             vms: (0..setting.vms).map(card).collect(),
         }],
         access_point_vms: Vec::new(),

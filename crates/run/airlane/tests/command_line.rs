@@ -82,19 +82,6 @@ fn doctor_tells_what_is_missing_and_how_to_get_it() {
 }
 
 #[test]
-fn a_run_refuses_a_second_card_before_anything_starts() {
-    let folder = tempfile::tempdir().unwrap();
-    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios/two-cards.toml");
-    let output = airlane(folder.path(), &["run", shipped.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(2));
-    let error = stderr(&output);
-    assert!(error.contains("the card `cellar` is the second"), "{error}");
-    assert!(error.contains("remedy"), "{error}");
-    let left = std::fs::read_dir(folder.path()).unwrap().count();
-    assert_eq!(left, 0, "nothing was started");
-}
-
-#[test]
 fn unknown_arguments_are_bad_input() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(airlane(folder.path(), &["fly"]).status.code(), Some(2));

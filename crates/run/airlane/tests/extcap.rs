@@ -14,7 +14,6 @@ use airlane_ap::gateway::Network;
 use airlane_daemon::{BuiltIn, Daemon, DaemonConfig};
 use airlane_dot11::{Band, Channel, Dbm, MacAddr};
 use airlane_harness::control::{KnownVm, Names, SOCKET, Server};
-use airlane_lane::Micros;
 use tempfile::TempDir;
 
 /// Not as root, for whom Wireshark ignores `WIRESHARK_EXTCAP_DIR`.
@@ -37,14 +36,12 @@ impl Run {
         fs::create_dir(&folder).unwrap();
         let daemon = Daemon::start(DaemonConfig {
             air: AirConfig::default(),
-            scan_cache: Micros(0),
             run_dir: folder.clone(),
             capture: None,
             cards: Vec::new(),
             access_point_vms: Vec::new(),
             built_ins: vec![access_point()],
             uplinks: Vec::new(),
-            tuning: Default::default(),
         })
         .unwrap();
         let names = Names {

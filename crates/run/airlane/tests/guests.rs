@@ -198,6 +198,28 @@ fn two_vms_on_two_channels_keep_their_associations() {
     run_file(&path, "two-channels", "6.1").assert_passed();
 }
 
+/// Each radio has been on the channel of its own VM's network only, and has delivered that network's frames; each VM hears
+/// its access point as one does from 4 m, not from 36 m.
+#[test]
+#[ignore = "boots guests"]
+fn two_vms_on_two_cards_join_the_networks_beside_their_own_cards() {
+    let run = run("two-cards", "6.12");
+    run.assert_passed();
+    for (name, card, channel) in [("it", "west", "36"), ("user", "east", "44")] {
+        let vm = run.vm(name);
+        assert_eq!(vm["card_name"], card);
+        let signal = vm["signal_dbm"].as_i64();
+        assert!(signal.is_some_and(|dbm| (-60..-40).contains(&dbm)), "{vm:#}");
+        let radio = &run.report["counters"]["radios"][card];
+        let channels = radio["channels"].as_object().expect("channels");
+        assert_eq!(channels.keys().collect::<Vec<_>>(), [channel], "{card}");
+        for (part, counter) in [("counters", "nic_delivered"), ("counters", "host_passed_on")] {
+            assert!(radio[part][counter].as_u64() > Some(0), "{card}: {radio:#}");
+        }
+        assert!(channels[channel]["beacons_heard"].as_u64() > Some(0), "{radio:#}");
+    }
+}
+
 #[test]
 #[ignore = "boots guests"]
 fn a_vm_roams_by_its_own_decision_when_the_card_walks() {

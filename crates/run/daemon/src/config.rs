@@ -16,15 +16,12 @@ use crate::uplink::Uplink;
 pub struct DaemonConfig {
     /// The medium.
     pub air: AirConfig,
-    /// How old what answers a scan without a look may be; zero: the radio always looks.
-    pub scan_cache: Micros,
-    /// How it is shared.
-    pub tuning: Tuning,
     /// Where its sockets go: a directory of its own.
     pub run_dir: PathBuf,
     /// The capture file, if one is wanted.
     pub capture: Option<PathBuf>,
-    /// The shared cards. VMs are numbered through all of them, in order.
+    /// The shared cards. VMs are numbered through all of them, in order. The engine's thread, which all cards share,
+    /// polls as the first card's tuning says.
     pub cards: Vec<CardConfig>,
     /// One virtio device for each access-point VM.
     pub access_point_vms: Vec<Site>,
@@ -43,6 +40,10 @@ pub struct CardConfig {
     pub position: Position,
     /// Its transmit power.
     pub tx_power: Dbm,
+    /// How old what answers a VM's scan without a look may be; zero: the radio always looks.
+    pub scan_cache: Micros,
+    /// How its VMs share it.
+    pub tuning: Tuning,
     /// At most [`airlane_lane::MAX_VMS`].
     pub vms: Vec<VmCard>,
 }

@@ -10,7 +10,7 @@ use airlane_dma::Memory;
 use airlane_engine::{AccessPoints, ExternalStation, RadioStatus, Wifi};
 use airlane_host_driver::HostConfig;
 use airlane_iwl::Identity;
-use airlane_lane::LaneId;
+use airlane_lane::{LaneId, Polling};
 use airlane_lane::ring::{Wake, ring};
 use airlane_lane::stamp::Stamps;
 use airlane_trace::{Collector, Tracer};
@@ -53,6 +53,8 @@ pub struct Daemon {
 struct LaneParts {
     lane: LaneId,
     vm: VmCard,
+    /// Of its card.
+    tuning: Tuning,
     memory: Memory,
     report: LaneReport,
     stamps: Stamps,
@@ -61,7 +63,6 @@ struct LaneParts {
 /// What all of a daemon's parts share while it is started.
 struct Common {
     clock: Clock,
-    tuning: Tuning,
     run_dir: PathBuf,
     /// Wakes the reactor.
     wake: Arc<dyn Wake>,
@@ -81,7 +82,6 @@ impl Daemon {
         let wake = eventfd()?;
         let common = Common {
             clock: Clock::start(),
-            tuning: config.tuning,
             run_dir: config.run_dir.clone(),
             wake: Arc::new(EventWake(wake.try_clone()?)),
         };
@@ -127,17 +127,21 @@ impl Daemon {
         }
         let mut parts = Vec::new();
         for (((lane, vm), report), stamps) in vms.into_iter().zip(reports).zip(recorders.lanes) {
-            let id = engine.vm(lane).context("its lane was given out")?.1;
-            let memory = Memory::translated(config.tuning.translation, id, &vm.name);
+            let (card, id) = engine.vm(lane).context("its lane was given out")?;
+            let tuning = config.cards.get(card).context("its card is there")?.tuning;
+            let memory = Memory::translated(tuning.translation, id, &vm.name);
             parts.push(LaneParts {
                 lane,
                 vm,
+                tuning,
                 memory,
                 report,
                 stamps,
             });
         }
-        let mut reactor = Reactor::new(engine, common.clock, wake, config.tuning.polling);
+        let first = config.cards.first();
+        let polling = first.map_or(Polling::default(), |card| card.tuning.polling);
+        let mut reactor = Reactor::new(engine, common.clock, wake, polling);
         for part in parts {
             daemon.start_lane(&common, part, &mut reactor)?;
         }
@@ -169,9 +173,9 @@ impl Daemon {
     ) -> anyhow::Result<()> {
         let index = parts.lane.index();
         let socket = common.run_dir.join(format!("card{index}.sock"));
-        let polled = common.tuning.threads == Threads::Engine;
+        let polled = parts.tuning.threads == Threads::Engine;
         if polled && parts.vm.transport == Transport::VfioUser {
-            reactor.add(polled_card(parts, common.tuning, &socket)?);
+            reactor.add(polled_card(parts, &socket)?);
         } else {
             let lane = self.start_lane_thread(common, parts, &socket)?;
             reactor.add(lane);
@@ -197,7 +201,7 @@ impl Daemon {
             from_engine,
             parts.report,
             parts.stamps,
-            BusyPoller::new(common.clock, common.tuning.polling),
+            BusyPoller::new(common.clock, parts.tuning.polling),
         );
         let stop = self.stop.try_clone()?;
         let server = port.bind(parts.vm.transport, socket, wake)?;
@@ -205,7 +209,7 @@ impl Daemon {
         self.lanes.push(spawn(format!("lane-{lane}"), move || {
             server.serve(&name, &stop);
         })?);
-        let coalescing = common.tuning.interrupts;
+        let coalescing = parts.tuning.interrupts;
         Ok(RingLane::new(lane, requests, events, coalescing))
     }
 
@@ -291,11 +295,6 @@ fn engine(
 ) -> anyhow::Result<(Wifi, Vec<(LaneId, VmCard)>)> {
     let sites = AccessPoints::new(config.access_point_vms.clone());
     let mut wifi = Wifi::new(config.air, sites);
-    wifi.set_host_config(HostConfig {
-        scan_cache: config.scan_cache,
-        ..HostConfig::default()
-    });
-    wifi.set_data_path(config.tuning.data_path);
     let mut vms = Vec::new();
     for card in &config.cards {
         let number = wifi.add_card(RadioConfig {
@@ -303,6 +302,12 @@ fn engine(
             position: card.position,
             tx_power: card.tx_power,
         });
+        let added = wifi.card_mut(number).context("the card was just added")?;
+        added.set_host_config(HostConfig {
+            scan_cache: card.scan_cache,
+            ..HostConfig::default()
+        });
+        added.set_data_path(card.tuning.data_path);
         for vm in &card.vms {
             let lane = wifi.add_lane(number)?;
             wifi.assign(lane, vm.address, vm.address_policy);
@@ -326,13 +331,13 @@ fn identity(vm: &VmCard) -> Identity {
     }
 }
 
-fn polled_card(parts: LaneParts, tuning: Tuning, socket: &Path) -> anyhow::Result<PolledCard> {
+fn polled_card(parts: LaneParts, socket: &Path) -> anyhow::Result<PolledCard> {
     let lane = PolledLane {
         identity: identity(&parts.vm),
         name: parts.vm.name,
         lane: parts.lane,
         memory: parts.memory,
-        coalescing: tuning.interrupts,
+        coalescing: parts.tuning.interrupts,
         report: parts.report,
         stamps: parts.stamps,
     };

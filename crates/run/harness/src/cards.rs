@@ -1,7 +1,7 @@
 //! The joint between a run and the daemon: a scenario in the daemon's words, and the daemon's counters
 //! in the report's.
 
-use super::report::Counters;
+use super::report::{CardRadio, Counters, Counts};
 use crate::control::by_channel;
 use crate::control::{KnownVm, Names, SOCKET, Server};
 use airlane_air::{AirConfig, PathLoss, Position};
@@ -10,8 +10,8 @@ use airlane_ap::gateway::Network;
 use airlane_daemon::journal::VmEvent;
 use airlane_daemon::uplink::{self, UserNetwork};
 use airlane_daemon::{
-    BuiltIn, CardConfig, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Threads, Transport,
-    Tuning, VmCard,
+    BuiltIn, CardConfig, CardStatus, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Threads,
+    Transport, Tuning, VmCard,
 };
 use airlane_dot11::{Dbm, MacAddr};
 use airlane_guests::setup::Setup;
@@ -24,6 +24,7 @@ use airlane_scenario::{
 };
 use airlane_trace::{Figures, TraceFile};
 use anyhow::{Context, Result};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,12 +62,6 @@ impl Cards {
         folder: &Path,
         capture: PathBuf,
     ) -> Result<Self> {
-        let card = |(index, card): (usize, &scenario::Card)| CardConfig {
-            name: card.name.clone(),
-            position: position(card.position),
-            tx_power: TX_POWER,
-            vms: vm_cards(scenario, index),
-        };
         let positions = scenario
             .access_points
             .iter()
@@ -76,14 +71,11 @@ impl Cards {
             positions: positions.collect(),
             tx_power: TX_POWER,
         };
-        let shared = scenario.cards.first().context("the scenario has no card")?;
         let daemon = Daemon::start(DaemonConfig {
             air: air(&scenario.air),
-            scan_cache: Micros((shared.scan_cache * 1e6) as u64),
-            tuning: tuning(shared),
             run_dir: folder.to_owned(),
             capture: Some(capture),
-            cards: scenario.cards.iter().enumerate().map(card).collect(),
+            cards: cards(scenario),
             access_point_vms: scenario
                 .hostapds()
                 .next()
@@ -130,9 +122,9 @@ impl Cards {
         Ok(())
     }
 
-    /// Puts the card, and with it all VMs on it, elsewhere.
-    pub fn place_card(&self, at: scenario::Position) -> Result<()> {
-        self.0.handle().place(Placed::Card(0), position(at))
+    /// Puts a card, by its number in the scenario, and with it all VMs on it, elsewhere.
+    pub fn place_card(&self, card: usize, at: scenario::Position) -> Result<()> {
+        self.0.handle().place(Placed::Card(card), position(at))
     }
 
     /// What has happened to the VMs lately, and then what happens.
@@ -184,6 +176,20 @@ fn names(scenario: &Scenario) -> Names {
             .collect(),
         networks: networks.map(|ap| (ap.bssid, ap.ssid.clone())).collect(),
     }
+}
+
+/// The scenario's cards, each as it is written, with its own VMs.
+fn cards(scenario: &Scenario) -> Vec<CardConfig> {
+    let cards = scenario.cards.iter().enumerate();
+    let config = |(index, card): (usize, &scenario::Card)| CardConfig {
+        name: card.name.clone(),
+        position: position(card.position),
+        tx_power: TX_POWER,
+        scan_cache: Micros((card.scan_cache * 1e6) as u64),
+        tuning: tuning(card),
+        vms: vm_cards(scenario, index),
+    };
+    cards.map(config).collect()
 }
 
 /// What the VMs on one card have of it. The scenario lists VMs card by card, as the daemon numbers them.
@@ -348,10 +354,11 @@ fn lane(status: &DaemonStatus, index: usize) -> Lane {
 fn counters(status: DaemonStatus, scenario: &Scenario) -> Counters {
     let name = |index: usize| scenario.vms.get(index).map(|vm| vm.name.clone());
     let cards = status.cards.into_iter().enumerate();
-    let channels = by_channel(&status.radio);
+    let (channels, radios) = report_of_radios(&status.radio.cards);
     let vmacs = status.radio.vmacs.into_iter();
     Counters {
         channels,
+        radios,
         radio: status.radio.counters,
         cards: cards
             .filter_map(|(index, counts)| Some((name(index)?, counts)))
@@ -359,5 +366,111 @@ fn counters(status: DaemonStatus, scenario: &Scenario) -> Counters {
         vmacs: vmacs
             .filter_map(|(index, vmac)| Some((name(index)?, vmac.counters)))
             .collect(),
+    }
+}
+
+/// What is known of the channels of the only card; or of the radio of each of several, by the card's name.
+fn report_of_radios(
+    cards: &[CardStatus],
+) -> (BTreeMap<String, Counts>, BTreeMap<String, CardRadio>) {
+    if let [only] = cards {
+        return (by_channel(only), BTreeMap::new());
+    }
+    let radio = |card: &CardStatus| CardRadio {
+        counters: card.counters.clone(),
+        channels: by_channel(card),
+    };
+    let radios = cards.iter().map(|card| (card.name.clone(), radio(card)));
+    (BTreeMap::new(), radios.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airlane_daemon::DataPath;
+    use airlane_dot11::{Band, Channel};
+    use airlane_lane::Coalescing;
+
+    const TWO: &str = r#"
+        [[card]]
+        name = "attic"
+        position = [0, 0, 3]
+        scan_cache = 1.5
+        interrupts = "off"
+
+        [[card]]
+        name = "cellar"
+        position = [30, 0]
+        data_path = "emulated"
+        translation = "merged"
+
+        [[access_point]]
+        name = "cafe"
+        channel = 36
+        kind = "built-in"
+        address = "192.168.1.1/24"
+
+        [[vm]]
+        name = "guest"
+        card_name = "cellar"
+
+        [[vm]]
+        name = "it"
+    "#;
+
+    fn two() -> Scenario {
+        Scenario::parse(Path::new("two.toml"), TWO).unwrap()
+    }
+
+    #[test]
+    fn each_card_has_its_own_place_vms_and_tuning() {
+        let [attic, cellar] = &cards(&two())[..] else {
+            panic!("two cards");
+        };
+        assert_eq!((attic.position.z, cellar.position.x), (3.0, 30.0));
+        let names = |card: &CardConfig| -> Vec<String> {
+            card.vms.iter().map(|vm| vm.name.clone()).collect()
+        };
+        assert_eq!((names(attic), names(cellar)), (vec!["it".to_owned()], vec!["guest".to_owned()]));
+        assert_eq!(attic.scan_cache, Micros(1_500_000));
+        assert_eq!(cellar.scan_cache, Micros(5_000_000));
+        let default = Tuning::default();
+        let expected = Tuning {
+            interrupts: Coalescing::Off,
+            ..default
+        };
+        assert_eq!(attic.tuning, expected);
+        let expected = Tuning {
+            data_path: DataPath::Emulated,
+            translation: "merged".parse().unwrap(),
+            ..default
+        };
+        assert_eq!(cellar.tuning, expected);
+    }
+
+    fn card(name: &str, number: u16, beacons: u64) -> CardStatus {
+        let channel = Channel::new(Band::Ghz5, number).unwrap();
+        let beacons = [("beacons_heard".to_owned(), beacons)];
+        CardStatus {
+            name: name.to_owned(),
+            channel: Some(channel),
+            channels: vec![(channel, beacons.into())],
+            counters: [("nic_tunes".to_owned(), 1)].into(),
+        }
+    }
+
+    #[test]
+    fn the_radio_of_each_of_several_cards_is_reported_under_its_name() {
+        let (channels, radios) = report_of_radios(&[card("attic", 36, 5), card("cellar", 36, 7)]);
+        assert_eq!(channels, BTreeMap::new());
+        assert_eq!(radios["attic"].channels["36"]["beacons_heard"], 5);
+        assert_eq!(radios["cellar"].channels["36"]["beacons_heard"], 7);
+        assert_eq!(radios["cellar"].counters["nic_tunes"], 1);
+    }
+
+    #[test]
+    fn the_radio_of_the_only_card_is_reported_without_a_name() {
+        let (channels, radios) = report_of_radios(&[card("card", 36, 5)]);
+        assert_eq!((channels["36"]["beacons_heard"], radios.len()), (5, 0));
     }
 }

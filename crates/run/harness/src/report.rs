@@ -102,13 +102,25 @@ pub type Counts = BTreeMap<String, u64>;
 /// Counters of the whole run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Counters {
-    /// Of the medium, the host driver and the NIC.
+    /// Of the medium, the host drivers and the NICs; those of all cards together.
     pub radio: Counts,
     /// Of each VM's card, by VM.
     pub cards: BTreeMap<String, Counts>,
     /// Of each VM's virtual MAC, by VM.
     pub vmacs: BTreeMap<String, Counts>,
-    /// Of each channel on which VMs have networks, by channel.
+    /// Of each channel on which VMs have networks, by channel; empty where there are several cards.
+    pub channels: BTreeMap<String, Counts>,
+    /// Of the radio of each of several cards, by the card's name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub radios: BTreeMap<String, CardRadio>,
+}
+
+/// The radio of one of several cards.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CardRadio {
+    /// Of its NIC and its host driver.
+    pub counters: Counts,
+    /// Of each channel on which its VMs have networks, by channel.
     pub channels: BTreeMap<String, Counts>,
 }
 
@@ -151,6 +163,11 @@ mod tests {
             .entry("it".to_owned())
             .or_default()
             .insert("interrupts".to_owned(), 5);
+        let radio = CardRadio {
+            counters: [("nic_heard".to_owned(), 5)].into(),
+            channels: [("36".to_owned(), [("visits".to_owned(), 1)].into())].into(),
+        };
+        counters.radios.insert("attic".to_owned(), radio);
         let report = Report {
             scenario: "two-networks".to_owned(),
             passed: true,
@@ -188,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_schema_refuses_what_is_no_report() {
-        let broken: [fn(&mut Value); 9] = [
+        let broken: [fn(&mut Value); 10] = [
             |report| drop(report.as_object_mut().unwrap().remove("passed")),
             |report| report["passed"] = json!("yes"),
             |report| report["vms"][0]["ping"] = json!({"sent": 10}),
@@ -198,6 +215,7 @@ mod tests {
             |report| report["vms"][0]["tcp_mbps"]["tx"] = json!("fast"),
             |report| report["checks"][0]["passed"] = Value::Null,
             |report| report["counters"]["cards"]["it"]["interrupts"] = json!(-1),
+            |report| report["counters"]["radios"]["attic"]["channels"]["36"] = json!(1),
         ];
         for (index, breaks) in broken.into_iter().enumerate() {
             let mut report = sample();

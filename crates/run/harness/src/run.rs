@@ -81,15 +81,8 @@ pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ende
     })
 }
 
-/// An error when the scenario asks for what no run can do: a second card so far, or what a VM's VMM cannot.
+/// An error when the scenario asks for what no run can do: what a VM's VMM cannot.
 pub fn feasible(scenario: &Scenario) -> Result<()> {
-    if let [_, second, ..] = scenario.cards.as_slice() {
-        bail!(
-            "the card `{}` is the second, and a run serves one card so far\n  \
-             remedy: put all VMs on one card, or start a run for each card",
-            second.name
-        );
-    }
     match scenario.beyond_vmm() {
         Some(beyond) => bail!(beyond),
         None => Ok(()),

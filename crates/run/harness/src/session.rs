@@ -71,7 +71,7 @@ impl Session<'_> {
         let place = self.card_positions.get_mut(card);
         *place.context("there is no such card")? = at;
         let cards = self.cards.as_ref().context("there is no card")?;
-        Ok(cards.place_card(at)?)
+        Ok(cards.place_card(card, at)?)
     }
 
     /// A counter of the radio now; zero for one that there is not.

@@ -28,14 +28,14 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let daemon = Daemon::start(DaemonConfig {
             air: AirConfig::default(),
-            scan_cache: Micros(0),
-            tuning: Tuning::default(),
             run_dir: folder.path().to_owned(),
             capture: None,
             cards: vec![CardConfig {
                 name: "card".to_owned(),
                 position: Position::default(),
                 tx_power: Dbm(15.0),
+                scan_cache: Micros(0),
+                tuning: Tuning::default(),
                 vms: vec![VmCard {
                     transport: Transport::default(),
                     name: "it".to_owned(),

@@ -14,20 +14,22 @@ pub struct Card {
     pub(crate) host: Host,
     pub(crate) nic: Nic,
     pub(crate) radio: RadioId,
+    pub(crate) data_path: DataPath,
     /// By VM-ID.
     lanes: Vec<LaneId>,
 }
 
 impl Card {
     /// A card on `air` that no lane uses yet.
-    pub(crate) fn new(config: RadioConfig, host: HostConfig, air: &mut Air) -> Self {
+    pub(crate) fn new(config: RadioConfig, air: &mut Air) -> Self {
         let name = config.name.clone();
         let radio = air.add_radio(config);
         Self {
             name,
-            host: Host::new(host),
+            host: Host::new(HostConfig::default()),
             nic: Nic::new(radio),
             radio,
+            data_path: DataPath::default(),
             lanes: Vec::new(),
         }
     }
@@ -35,6 +37,16 @@ impl Card {
     /// Its radio's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Settings of its host driver, which forgets what it knew.
+    pub fn set_host_config(&mut self, config: HostConfig) {
+        self.host = Host::new(config);
+    }
+
+    /// Which way its frames go.
+    pub fn set_data_path(&mut self, data_path: DataPath) {
+        self.data_path = data_path;
     }
 
     /// The NIC, for reports.
@@ -87,11 +99,14 @@ impl Card {
     pub(crate) fn tell_vms(
         &mut self,
         now: Instant,
-        data_path: DataPath,
         mut tell: impl FnMut(LaneId, Event),
     ) -> usize {
         let Self {
-            host, nic, lanes, ..
+            host,
+            nic,
+            lanes,
+            data_path,
+            ..
         } = self;
         let mut tell = |(vm, event): (VmId, Event)| {
             // Only a lane's VM-ID has ever asked for anything.
@@ -104,7 +119,7 @@ impl Card {
         while let Some(event) = nic.next_event() {
             told += 1;
             match event {
-                NicEvent::Vif(vm, event) if passes_host(&event, data_path, host) => {
+                NicEvent::Vif(vm, event) if passes_host(&event, *data_path, host) => {
                     tell((vm, event));
                 }
                 event => {

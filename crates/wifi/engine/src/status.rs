@@ -48,6 +48,8 @@ pub struct CardStatus {
     pub channel: Option<Channel>,
     /// How its time is divided: what is known of each channel that its VMs' networks have used, by name.
     pub channels: Vec<(Channel, BTreeMap<String, u64>)>,
+    /// Counters of its NIC and host driver, by name.
+    pub counters: BTreeMap<String, u64>,
 }
 
 /// The engine as a whole.
@@ -102,30 +104,37 @@ impl RadioStatus {
 fn counters(wifi: &Wifi, at: Instant, lag: Micros) -> BTreeMap<String, u64> {
     let mut counters = BTreeMap::new();
     counters.insert("radio_lag_max_us".to_owned(), lag.0);
-    let mut add = |prefix: &str, named: named::Named| {
-        for (name, value) in named {
-            *counters.entry(format!("{prefix}_{name}")).or_default() += value;
-        }
-    };
-    add("air", named::air(wifi.air().counters()));
+    add(&mut counters, "air", named::air(wifi.air().counters()));
     for card in wifi.cards() {
-        add("nic", named::nic(&card.nic().counters()));
-        add("nic", named::awake(&card.nic().awake_time(at)));
-        add("host", named::host(&card.host().counters()));
+        add_card(&mut counters, card, at);
     }
-    add(
-        "hwsim",
-        named::access_points(&wifi.access_points().counters()),
-    );
+    let hwsim = named::access_points(&wifi.access_points().counters());
+    add(&mut counters, "hwsim", hwsim);
     for served in wifi.built_ins().iter() {
-        add(&format!("ap_{}", served.name), named::built_in(served));
+        let prefix = format!("ap_{}", served.name);
+        add(&mut counters, &prefix, named::built_in(served));
     }
     counters
 }
 
+fn add_card(counters: &mut BTreeMap<String, u64>, card: &Card, at: Instant) {
+    add(counters, "nic", named::nic(&card.nic().counters()));
+    add(counters, "nic", named::awake(&card.nic().awake_time(at)));
+    add(counters, "host", named::host(&card.host().counters()));
+}
+
+fn add(counters: &mut BTreeMap<String, u64>, prefix: &str, named: named::Named) {
+    for (name, value) in named {
+        *counters.entry(format!("{prefix}_{name}")).or_default() += value;
+    }
+}
+
 fn card(card: &Card, at: Instant) -> CardStatus {
     let homes = card.nic().contexts(at);
+    let mut counters = BTreeMap::new();
+    add_card(&mut counters, card, at);
     CardStatus {
+        counters,
         name: card.name().to_owned(),
         channel: card.nic().channel(),
         channels: homes

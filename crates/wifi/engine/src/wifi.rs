@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 
 use airlane_air::{Air, AirConfig, Position, RadioConfig};
 use airlane_dot11::{MacAddr, frame::Header};
-use airlane_host_driver::HostConfig;
 use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_lane::{Engine, EventKind, Instant, LaneId, MAX_VMS, Next, VmId};
 use airlane_nic::AddressPolicy;
@@ -56,8 +55,6 @@ pub struct Wifi {
     built_ins: BuiltIns,
     external: Vec<Box<dyn ExternalStation>>,
     journal: Journal,
-    host_config: HostConfig,
-    data_path: DataPath,
     /// When the last step was.
     now: Instant,
     to_hwsim: VecDeque<(usize, ToHwsim)>,
@@ -83,8 +80,6 @@ impl Wifi {
             built_ins: BuiltIns::default(),
             external: Vec::new(),
             journal: Journal::default(),
-            host_config: HostConfig::default(),
-            data_path: DataPath::default(),
             now: Instant(0),
             to_hwsim: VecDeque::new(),
         }
@@ -100,8 +95,7 @@ impl Wifi {
 
     /// One more card; its number.
     pub fn add_card(&mut self, radio: RadioConfig) -> usize {
-        let card = Card::new(radio, self.host_config, &mut self.air);
-        self.cards.push(card);
+        self.cards.push(Card::new(radio, &mut self.air));
         self.cards.len() - 1
     }
 
@@ -155,17 +149,9 @@ impl Wifi {
         self.external.push(station);
     }
 
-    /// Settings of the host drivers; before any VM asks for anything.
-    pub fn set_host_config(&mut self, config: HostConfig) {
-        self.host_config = config;
-        for card in &mut self.cards {
-            card.host = airlane_host_driver::Host::new(config);
-        }
-    }
-
-    /// Chooses which way frames go; before any VM asks for anything.
-    pub fn set_data_path(&mut self, data_path: DataPath) {
-        self.data_path = data_path;
+    /// One card, to be set up before any of its VMs asks for anything.
+    pub fn card_mut(&mut self, number: usize) -> Option<&mut Card> {
+        self.cards.get_mut(number)
     }
 
     /// The stamps of a card's stages.
@@ -239,10 +225,7 @@ impl Wifi {
                 lane.events.push_back(event);
             }
         };
-        let data_path = self.data_path;
-        let told = cards
-            .iter_mut()
-            .map(|card| card.tell_vms(now, data_path, &mut tell));
+        let told = cards.iter_mut().map(|card| card.tell_vms(now, &mut tell));
         told.sum()
     }
 
@@ -329,7 +312,7 @@ impl Engine for Wifi {
         stamp(card, Point::Taken, vm, frame);
         journal.request(now, lane, &request.command);
         match request.command {
-            Command::Transmit(transmit) if self.data_path == DataPath::Passthrough => {
+            Command::Transmit(transmit) if card.data_path == DataPath::Passthrough => {
                 // What the VM asked for before goes before: a station, a key.
                 card.pass_to_nic(now, air);
                 stamp(card, Point::Classified, vm, frame);

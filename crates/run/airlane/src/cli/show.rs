@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::client::{Run, choose};
-use airlane_harness::control::{Request, Show, Vm};
+use airlane_harness::control::{Radio, Request, Show, Vm};
 
 /// How often `--watch` looks.
 const EVERY: Duration = Duration::from_secs(1);
@@ -86,14 +86,14 @@ fn text(show: &Show) -> String {
             .max()
     };
     let widths: Vec<usize> = (0..HEADINGS.len()).filter_map(width).collect();
-    let channel = show.radio.channel.as_deref().unwrap_or("none");
-    let mut text = format!(
-        "{}: {:.0} s, radio on channel {channel}{}\n",
-        show.run,
-        show.seconds,
-        awake(show)
-    );
-    text.push_str(&channels(show));
+    let mut text = format!("{}: {:.0} s", show.run, show.seconds);
+    text.push_str(&match show.radios.is_empty() {
+        true => format!(", {}", radio(&show.radio)),
+        false => "\n".to_owned(),
+    });
+    for card in &show.radios {
+        text.push_str(&format!("{}: {}", card.card_name, radio(&card.radio)));
+    }
     for row in &rows {
         let line: Vec<String> = row
             .iter()
@@ -106,9 +106,16 @@ fn text(show: &Show) -> String {
     text
 }
 
+/// Where a radio is tuned to, how much it is awake, and how it divides its time.
+fn radio(radio: &Radio) -> String {
+    let channel = radio.channel.as_deref().unwrap_or("none");
+    let (awake, channels) = (awake(radio), channels(radio));
+    format!("radio on channel {channel}{awake}\n{channels}")
+}
+
 /// How much of its time the radio is awake, once it has slept.
-fn awake(show: &Show) -> String {
-    let count = |name: &str| show.radio.counters.get(name).copied().unwrap_or(0);
+fn awake(radio: &Radio) -> String {
+    let count = |name: &str| radio.counters.get(name).copied().unwrap_or(0);
     let (awake, asleep) = (count("nic_awake_us"), count("nic_asleep_us"));
     if asleep == 0 {
         return String::new();
@@ -118,8 +125,8 @@ fn awake(show: &Show) -> String {
 }
 
 /// How the radio divides its time, when it has to.
-fn channels(show: &Show) -> String {
-    let channels = &show.radio.channels;
+fn channels(radio: &Radio) -> String {
+    let channels = &radio.channels;
     if channels.len() < 2 {
         return String::new();
     }
@@ -180,6 +187,7 @@ fn dropped(vm: &Vm) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use airlane_harness::control::CardRadio;
 
     #[test]
     fn a_radio_that_has_slept_says_how_much_it_was_awake() {
@@ -189,6 +197,25 @@ mod tests {
         let spent = spent.map(|(name, time)| (name.to_owned(), time));
         show.radio.counters.extend(spent);
         assert!(text(&show).contains("channel none, awake 4.1 %\n"));
+    }
+
+    #[test]
+    fn each_of_several_radios_has_a_line_with_its_card_s_name() {
+        let on = |card_name: &str, channel: &str| CardRadio {
+            card_name: card_name.to_owned(),
+            radio: Radio {
+                channel: Some(channel.to_owned()),
+                ..Radio::default()
+            },
+        };
+        let show = Show {
+            run: "two".to_owned(),
+            radios: vec![on("attic", "36"), on("cellar", "44")],
+            ..Show::default()
+        };
+        let text = text(&show);
+        let expected = "two: 0 s\nattic: radio on channel 36\ncellar: radio on channel 44\nVM  ";
+        assert!(text.starts_with(expected), "{text}");
     }
 
     #[test]

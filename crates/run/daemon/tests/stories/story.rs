@@ -96,7 +96,9 @@ impl Story {
             position: Position::default(),
             tx_power: Dbm(15.0),
         };
-        let radio = Wifi::with_card(air, card, AccessPoints::new(sites.collect()));
+        let mut radio = Wifi::with_card(air, card, AccessPoints::new(sites.collect()));
+        let card = radio.card_mut(0).expect("the one card");
+        card.set_data_path(plan.tuning.data_path);
         let mut story = Self {
             vms: (0..plan.vms).map(Vm::new).collect(),
             aps: Vec::new(),

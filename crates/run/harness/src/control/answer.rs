@@ -9,7 +9,7 @@ use airlane_waist::TxStatus;
 use serde::{Deserialize, Serialize};
 
 use airlane_daemon::journal::{Kind, VmEvent};
-use airlane_daemon::{DaemonStatus, RadioStatus, VmacStatus};
+use airlane_daemon::{CardStatus, DaemonStatus, RadioStatus, VmacStatus};
 
 /// Names of what the daemon knows by number and address.
 #[derive(Clone, Debug, Default)]
@@ -42,13 +42,26 @@ pub struct Show {
     pub run: String,
     /// Seconds since it began.
     pub seconds: f64,
-    /// The card's one radio.
+    /// The only card's radio; where there are several cards, what is counted of all together.
     pub radio: Radio,
+    /// The radio of each of several cards, in the scenario's order.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub radios: Vec<CardRadio>,
     /// All VMs, in the scenario's order.
     pub vms: Vec<Vm>,
 }
 
-/// The card's one radio.
+/// The radio of one of several cards.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct CardRadio {
+    /// The card's name.
+    pub card_name: String,
+    /// As of the only one; its counters are those of its host driver and NIC.
+    #[serde(flatten)]
+    pub radio: Radio,
+}
+
+/// One radio.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Radio {
     /// The channel that it is tuned to now, such as `36` or `36+` (40 MHz, upwards).
@@ -141,15 +154,12 @@ impl Names {
     /// How things stand, by name.
     pub fn show(&self, status: &DaemonStatus) -> Show {
         let numbered = self.vms.iter().enumerate();
-        let first = status.radio.cards.first();
+        let (radio, radios) = radios(&status.radio);
         Show {
             run: self.run.clone(),
             seconds: seconds(status.radio.at),
-            radio: Radio {
-                channel: first.and_then(|card| card.channel).map(channel_name),
-                channels: by_channel(&status.radio),
-                counters: status.radio.counters.clone(),
-            },
+            radio,
+            radios,
             vms: numbered
                 .map(|(index, vm)| self.vm(index, vm, status))
                 .collect(),
@@ -273,9 +283,39 @@ fn drop_reason(status: TxStatus) -> &'static str {
     }
 }
 
-/// What is known of each home channel, by the channel's name.
-pub fn by_channel(radio: &RadioStatus) -> BTreeMap<String, BTreeMap<String, u64>> {
-    let channels = radio.cards.iter().flat_map(|card| &card.channels);
+/// The only card's radio with all counters; or all counters, and the radio of each of several cards. What a card is
+/// tuned to, and how it divides its time, is its own: there is no sum of it.
+fn radios(status: &RadioStatus) -> (Radio, Vec<CardRadio>) {
+    let counters = status.counters.clone();
+    if let [only] = &status.cards[..] {
+        let radio = Radio {
+            counters,
+            ..radio(only)
+        };
+        return (radio, Vec::new());
+    }
+    let all = Radio {
+        counters,
+        ..Radio::default()
+    };
+    let cards = status.cards.iter().map(|card| CardRadio {
+        card_name: card.name.clone(),
+        radio: radio(card),
+    });
+    (all, cards.collect())
+}
+
+fn radio(card: &CardStatus) -> Radio {
+    Radio {
+        channel: card.channel.map(channel_name),
+        channels: by_channel(card),
+        counters: card.counters.clone(),
+    }
+}
+
+/// What is known of each channel that the networks of a card's VMs have used, by the channel's name.
+pub fn by_channel(card: &CardStatus) -> BTreeMap<String, BTreeMap<String, u64>> {
+    let channels = card.channels.iter();
     channels
         .map(|(channel, facts)| (channel_name(*channel), facts.clone()))
         .collect()
@@ -301,6 +341,7 @@ mod tests {
     use super::*;
     use airlane_dot11::Band;
     use airlane_lane::LaneId;
+    use serde_json::json;
 
     const CORP: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 1, 1]), MacAddr([2, 0, 0, 0, 1, 2])];
     const HOME: MacAddr = MacAddr([2, 0, 0, 0, 1, 3]);
@@ -354,6 +395,58 @@ mod tests {
         assert_eq!(show.vms.len(), 1);
         assert_eq!(show.vms[0].state, "off");
         assert_eq!(show.vms[0].mac, MacAddr([2; 6]).to_string());
+    }
+
+    fn card(name: &str, number: u16) -> CardStatus {
+        let channel = Channel::new(Band::Ghz5, number).unwrap();
+        CardStatus {
+            name: name.to_owned(),
+            channel: Some(channel),
+            channels: vec![(channel, [("visits".to_owned(), 3)].into())],
+            counters: [("nic_heard".to_owned(), 7)].into(),
+        }
+    }
+
+    fn status(cards: Vec<CardStatus>) -> DaemonStatus {
+        let counters = [("nic_heard".to_owned(), 14)];
+        DaemonStatus {
+            radio: RadioStatus {
+                cards,
+                counters: counters.into(),
+                ..RadioStatus::default()
+            },
+            ..DaemonStatus::default()
+        }
+    }
+
+    #[test]
+    fn the_only_card_s_radio_has_no_name() {
+        let show = names().show(&status(vec![card("card", 36)]));
+        let json = serde_json::to_value(show).unwrap();
+        let expected = json!({
+            "channel": "36",
+            "channels": {"36": {"visits": 3}},
+            "counters": {"nic_heard": 14},
+        });
+        assert_eq!(json["radio"], expected);
+        assert_eq!(json.get("radios"), None);
+    }
+
+    #[test]
+    fn each_of_several_cards_has_a_radio_of_its_own() {
+        let show = names().show(&status(vec![card("attic", 36), card("cellar", 36)]));
+        let json = serde_json::to_value(&show).unwrap();
+        let expected = json!({"channel": null, "channels": {}, "counters": {"nic_heard": 14}});
+        assert_eq!(json["radio"], expected);
+        let expected = json!({
+            "card_name": "cellar",
+            "channel": "36",
+            "channels": {"36": {"visits": 3}},
+            "counters": {"nic_heard": 7},
+        });
+        assert_eq!(json["radios"][1], expected);
+        let again: Show = serde_json::from_value(json).unwrap();
+        assert_eq!(again.radios.len(), 2, "who asks can read it");
     }
 
     #[test]

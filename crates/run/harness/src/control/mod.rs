@@ -7,7 +7,7 @@ mod answer;
 mod server;
 mod trace;
 
-pub use answer::{Event, KnownVm, Names, Radio, Show, Vm, by_channel};
+pub use answer::{CardRadio, Event, KnownVm, Names, Radio, Show, Vm, by_channel};
 pub use server::Server;
 pub use trace::{Telling, TraceLine, TracedFrame};
 
