@@ -1,10 +1,10 @@
 //! What is compared: paths through the daemon, and how they are tuned.
 
 use airlane_dma::Translation;
-use airlane_lane::Coalescing;
+use airlane_lane::{Coalescing, Threads};
 use serde::Serialize;
 
-use airlane_daemon::{DataPath, Threads, Tuning};
+use airlane_daemon::{DataPath, Tuning};
 
 /// A way from the VM's card to the NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -121,6 +121,7 @@ impl Guests {
             card.interrupts = contender.tuning.interrupts;
             card.polling = contender.tuning.polling;
             card.data_path = contender.tuning.data_path;
+            card.threads = contender.tuning.threads;
         }
         self.scenario.run.vmm = contender.vmm;
         let options = Options {

@@ -1,7 +1,7 @@
 //! What every card shares, whatever it is: the identity of a virtual machine ([`VmId`]) and the
 //! single-producer single-consumer rings over which a VM's lane and the radio exchange work,
 //! waking the other side only when it sleeps ([`ring`]), when a VM is interrupted ([`coalescing`]), when
-//! a thread looks again before it sleeps ([`polling`]), the moments that a frame passes ([`stamp`]),
+//! a thread looks again before it sleeps ([`polling`]), which thread serves a lane ([`Threads`]), the moments that a frame passes ([`stamp`]),
 //! whose turn it is among up to 1,024 lanes ([`Dispatcher`], [`LaneQueues`]), how fast one may send ([`TokenBucket`]),
 //! and what stands behind lanes ([`Engine`]).
 //!
@@ -17,6 +17,7 @@ mod lane_set;
 pub mod polling;
 pub mod ring;
 pub mod stamp;
+mod threads;
 mod time;
 mod token_bucket;
 mod vm_id;
@@ -29,6 +30,7 @@ pub use event_coalescer::EventCoalescer;
 pub use lane_id::{LaneId, MAX_LANES};
 pub use lane_queues::{LaneQueues, QueueCounters};
 pub use polling::{PollCounters, Poller, Polling};
+pub use threads::{Threads, ThreadsError};
 pub use time::{Instant, Micros};
 pub use token_bucket::TokenBucket;
 pub use vm_id::{MAX_VMS, VmId, VmIdError};

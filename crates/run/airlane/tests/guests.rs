@@ -209,14 +209,23 @@ fn two_vms_on_two_cards_join_the_networks_beside_their_own_cards() {
         let vm = run.vm(name);
         assert_eq!(vm["card_name"], card);
         let signal = vm["signal_dbm"].as_i64();
-        assert!(signal.is_some_and(|dbm| (-60..-40).contains(&dbm)), "{vm:#}");
+        assert!(
+            signal.is_some_and(|dbm| (-60..-40).contains(&dbm)),
+            "{vm:#}"
+        );
         let radio = &run.report["counters"]["radios"][card];
         let channels = radio["channels"].as_object().expect("channels");
         assert_eq!(channels.keys().collect::<Vec<_>>(), [channel], "{card}");
-        for (part, counter) in [("counters", "nic_delivered"), ("counters", "host_passed_on")] {
+        for (part, counter) in [
+            ("counters", "nic_delivered"),
+            ("counters", "host_passed_on"),
+        ] {
             assert!(radio[part][counter].as_u64() > Some(0), "{card}: {radio:#}");
         }
-        assert!(channels[channel]["beacons_heard"].as_u64() > Some(0), "{radio:#}");
+        assert!(
+            channels[channel]["beacons_heard"].as_u64() > Some(0),
+            "{radio:#}"
+        );
     }
 }
 

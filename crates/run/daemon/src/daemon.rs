@@ -10,9 +10,9 @@ use airlane_dma::Memory;
 use airlane_engine::{AccessPoints, ExternalStation, RadioStatus, Wifi};
 use airlane_host_driver::HostConfig;
 use airlane_iwl::Identity;
-use airlane_lane::{LaneId, Polling};
 use airlane_lane::ring::{Wake, ring};
 use airlane_lane::stamp::Stamps;
+use airlane_lane::{LaneId, Polling, Threads};
 use airlane_trace::{Collector, Tracer};
 use airlane_transport::{EventFd, EventWake, HwsimServer, serve_hwsim};
 use anyhow::Context;
@@ -27,7 +27,7 @@ use crate::handle::{ControlTx, DaemonStatus, Handle, HwsimServers};
 use crate::polled_card::{PolledCard, PolledLane};
 use crate::reactor::{BusyPoller, Reactor, RingLane};
 use crate::threads::{eventfd, spawn};
-use crate::tuning::{Threads, Tuning};
+use crate::tuning::Tuning;
 use crate::uplink::{self, Uplinks};
 
 /// Requests, and events, that one lane's rings hold.

@@ -30,4 +30,4 @@ pub use config::{CardConfig, DaemonConfig, Transport, VmCard};
 pub use daemon::Daemon;
 pub use handle::{DaemonStatus, Handle};
 pub use priority::raise_priority;
-pub use tuning::{Threads, Tuning};
+pub use tuning::Tuning;

@@ -10,8 +10,8 @@ use airlane_ap::gateway::Network;
 use airlane_daemon::journal::VmEvent;
 use airlane_daemon::uplink::{self, UserNetwork};
 use airlane_daemon::{
-    BuiltIn, CardConfig, CardStatus, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Threads,
-    Transport, Tuning, VmCard,
+    BuiltIn, CardConfig, CardStatus, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport,
+    Tuning, VmCard,
 };
 use airlane_dot11::{Dbm, MacAddr};
 use airlane_guests::setup::Setup;
@@ -216,7 +216,7 @@ fn tuning(card: &scenario::Card) -> Tuning {
         interrupts: card.interrupts,
         polling: card.polling,
         data_path: card.data_path,
-        threads: Threads::default(),
+        threads: card.threads,
     }
 }
 
@@ -389,7 +389,8 @@ mod tests {
     use super::*;
     use airlane_daemon::DataPath;
     use airlane_dot11::{Band, Channel};
-    use airlane_lane::Coalescing;
+    use airlane_lane::{Coalescing, Threads};
+    use std::time::Duration;
 
     const TWO: &str = r#"
         [[card]]
@@ -402,6 +403,7 @@ mod tests {
         name = "cellar"
         position = [30, 0]
         data_path = "emulated"
+        threads = "engine"
         translation = "merged"
 
         [[access_point]]
@@ -431,7 +433,10 @@ mod tests {
         let names = |card: &CardConfig| -> Vec<String> {
             card.vms.iter().map(|vm| vm.name.clone()).collect()
         };
-        assert_eq!((names(attic), names(cellar)), (vec!["it".to_owned()], vec!["guest".to_owned()]));
+        assert_eq!(
+            (names(attic), names(cellar)),
+            (vec!["it".to_owned()], vec!["guest".to_owned()])
+        );
         assert_eq!(attic.scan_cache, Micros(1_500_000));
         assert_eq!(cellar.scan_cache, Micros(5_000_000));
         let default = Tuning::default();
@@ -442,10 +447,47 @@ mod tests {
         assert_eq!(attic.tuning, expected);
         let expected = Tuning {
             data_path: DataPath::Emulated,
+            threads: Threads::Engine,
             translation: "merged".parse().unwrap(),
             ..default
         };
         assert_eq!(cellar.tuning, expected);
+    }
+
+    /// The names of this process's threads, as Linux knows them.
+    fn threads() -> Vec<String> {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let comm = |task: std::io::Result<std::fs::DirEntry>| {
+            std::fs::read_to_string(task.ok()?.path().join("comm")).ok()
+        };
+        tasks
+            .filter_map(comm)
+            .map(|name| name.trim().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn the_engine_s_thread_serves_the_vms_of_a_card_whose_scenario_says_so() {
+        let mut scenario = two();
+        scenario.cards[0].threads = Threads::Engine;
+        scenario.cards[1].threads = Threads::PerVm;
+        let folder = tempfile::tempdir().unwrap();
+        let daemon = Daemon::start(DaemonConfig {
+            air: AirConfig::default(),
+            run_dir: folder.path().to_owned(),
+            capture: None,
+            cards: cards(&scenario),
+            access_point_vms: Vec::new(),
+            built_ins: Vec::new(),
+            uplinks: Vec::new(),
+        });
+        let daemon = daemon.unwrap();
+        // A thread takes its name when it begins to run.
+        while !threads().contains(&"lane-1".to_owned()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(!threads().contains(&"lane-0".to_owned()), "{:?}", threads());
+        assert!(daemon.card_socket(0).unwrap().exists());
     }
 
     fn card(name: &str, number: u16, beacons: u64) -> CardStatus {

@@ -6,7 +6,7 @@ use crate::model::{Card, MAX_CARDS, Position, Scenario};
 use airlane_dma::Translation;
 use airlane_engine::DataPath;
 use airlane_iwl::Model;
-use airlane_lane::{Coalescing, MAX_VMS, Polling};
+use airlane_lane::{Coalescing, MAX_VMS, Polling, Threads};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -80,6 +80,7 @@ fn card(source: Source, raw: &raw::Card, name: String, index: usize) -> Result<C
         interrupts: fields::parsed(source, raw.interrupts.as_ref(), Coalescing::FORMS)?,
         polling: fields::parsed(source, raw.polling.as_ref(), Polling::FORMS)?,
         data_path: fields::parsed(source, raw.data_path.as_ref(), DataPath::FORMS)?,
+        threads: fields::parsed(source, raw.threads.as_ref(), Threads::FORMS)?,
     })
 }
 

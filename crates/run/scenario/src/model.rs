@@ -19,7 +19,7 @@ use airlane_dma::Translation;
 use airlane_dot11::MacAddr;
 use airlane_engine::DataPath;
 use airlane_iwl::Model;
-use airlane_lane::{Coalescing, Polling};
+use airlane_lane::{Coalescing, Polling, Threads};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -101,6 +101,8 @@ pub struct Card {
     pub polling: Polling,
     /// Which way frames go between a lane and the NIC.
     pub data_path: DataPath,
+    /// Which thread serves the lanes of its VMs.
+    pub threads: Threads,
 }
 
 /// `[[vm]]`

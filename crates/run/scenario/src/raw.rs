@@ -101,6 +101,7 @@ pub struct Card {
     pub interrupts: Option<Spanned<String>>,
     pub polling: Option<Spanned<String>>,
     pub data_path: Option<Spanned<String>>,
+    pub threads: Option<Spanned<String>>,
     pub translation: Option<Spanned<String>>,
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use airlane_dma::Translation;
 use airlane_iwl::Model;
+use airlane_lane::Threads;
 use std::time::Duration;
 
 pub(super) const VALID: &str = r#"title = "two networks"
@@ -451,6 +452,19 @@ fn an_unknown_data_path_is_refused() {
         "data_path = \"direct\"",
         "no data path `direct`",
         "passthrough",
+    );
+}
+
+#[test]
+fn a_vm_s_lane_has_a_thread_of_its_own_unless_the_engine_s_serves_it() {
+    assert_eq!(parse(VALID).unwrap().cards[0].threads, Threads::PerVm);
+    let engine = VALID.replacen("position = [0, 1]", "threads = \"engine\"", 1);
+    assert_eq!(parse(&engine).unwrap().cards[0].threads, Threads::Engine);
+    refused(
+        "position = [0, 1]",
+        "threads = \"one\"",
+        "no threads `one`",
+        "per-vm",
     );
 }
 

@@ -96,11 +96,7 @@ impl Card {
     }
 
     /// What NIC and host driver tell the VMs, in the order in which they say it; says how many events the NIC had.
-    pub(crate) fn tell_vms(
-        &mut self,
-        now: Instant,
-        mut tell: impl FnMut(LaneId, Event),
-    ) -> usize {
+    pub(crate) fn tell_vms(&mut self, now: Instant, mut tell: impl FnMut(LaneId, Event)) -> usize {
         let Self {
             host,
             nic,
