@@ -1,4 +1,40 @@
-//! Little-endian fields in byte slices, without a way to panic.
+//! What the driver lays down for the card: layouts of little-endian fields at any address, read without a way to panic.
+
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Unaligned};
+
+/// The layout at the beginning of `bytes`; `None` when they are too short for it. A type that may stand at any address
+/// has no padding.
+pub fn read<T: FromBytes + Unaligned>(bytes: &[u8]) -> Option<T> {
+    T::read_from_prefix(bytes).ok().map(|(layout, _)| layout)
+}
+
+/// `struct iwl_tx_cmd`, before a frame or a probe request's template.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+pub struct TxCommand {
+    /// Bytes of the frame, without its padding.
+    pub length: U16,
+    next_length: U16,
+    pub flags: U32,
+    scratch: U32,
+    pub rate: U32,
+    pub station: u8,
+    /// Cipher in bits 2:0.
+    pub security: u8,
+    initial_rate_index: u8,
+    reserved_1: u8,
+    pub key: [u8; 16],
+    next_flags: U16,
+    reserved_2: U16,
+    lifetime: U32,
+    scratch_address: [u8; 5],
+    rts_retry_limit: u8,
+    pub data_retry_limit: u8,
+    pub tid: u8,
+    timeout: U16,
+    txop: U16,
+}
 
 /// The byte at `at`.
 pub fn u8_at(bytes: &[u8], at: usize) -> Option<u8> {

@@ -113,7 +113,7 @@ static TABLE: &[HostCommand] = &[
     row(
         0x10,
         "RXON",
-        Exactly(50),
+        Exactly(size_of::<rxon::RxonCommand>()),
         rxon::decode,
         Generic,
         "Configure; without ASSOC stations are forgotten",
@@ -121,16 +121,23 @@ static TABLE: &[HostCommand] = &[
     row(
         0x11,
         "RXON_ASSOC",
-        Exactly(24),
+        Exactly(size_of::<rxon::RxonAssocCommand>()),
         rxon::decode_assoc,
         Generic,
         "merged into the last RXON; Configure, stations kept",
     ),
-    row(0x13, "QOS_PARAM", Exactly(36), radio::edca, Generic, "Edca"),
+    row(
+        0x13,
+        "QOS_PARAM",
+        Exactly(size_of::<radio::QosCommand>()),
+        radio::edca,
+        Generic,
+        "Edca",
+    ),
     row(
         0x14,
         "RXON_TIMING",
-        Exactly(20),
+        Exactly(size_of::<radio::TimingCommand>()),
         radio::timing,
         Generic,
         "Timing",
@@ -138,7 +145,7 @@ static TABLE: &[HostCommand] = &[
     row(
         0x18,
         "ADD_STA",
-        Exactly(92),
+        Exactly(size_of::<station::AddStationCommand>()),
         station::add,
         Shape::Station,
         "mode 0: AddStation; mode 1: SetKey, RemoveKey, BlockAck or ModifyStation",
@@ -146,7 +153,7 @@ static TABLE: &[HostCommand] = &[
     row(
         0x19,
         "REMOVE_STA",
-        Exactly(12),
+        Exactly(size_of::<station::RemoveStationCommand>()),
         station::remove,
         Shape::Station,
         "RemoveStation",
@@ -171,7 +178,7 @@ static TABLE: &[HostCommand] = &[
     row(
         0x4e,
         "TX_LINK_QUALITY",
-        Exactly(88),
+        Exactly(size_of::<station::LinkQualityCommand>()),
         station::link_quality,
         Generic,
         "RateTable",
@@ -187,7 +194,7 @@ static TABLE: &[HostCommand] = &[
     row(
         0x65,
         "CALIBRATION_CFG",
-        Exactly(92),
+        Exactly(size_of::<radio::CalibrationCommand>()),
         radio::calibration_config,
         Generic,
         "Calibrate; flags bit 0 (INIT image): CALIBRATION_COMPLETE follows",
@@ -195,7 +202,7 @@ static TABLE: &[HostCommand] = &[
     row(
         0x72,
         "CHANNEL_SWITCH",
-        AtLeast(16),
+        AtLeast(size_of::<radio::ChannelSwitchCommand>()),
         radio::channel_switch,
         Generic,
         "SwitchChannel; its notification follows the switch",
@@ -203,7 +210,7 @@ static TABLE: &[HostCommand] = &[
     row(
         0x77,
         "POWER_TABLE",
-        Exactly(36),
+        Exactly(size_of::<radio::PowerCommand>()),
         radio::power_table,
         Generic,
         "PowerSave",
@@ -211,7 +218,7 @@ static TABLE: &[HostCommand] = &[
     row(
         0x80,
         "SCAN",
-        AtLeast(scan::FIXED),
+        AtLeast(size_of::<scan::ScanCommand>()),
         scan::decode,
         Shape::Scan,
         "Scan; notifications follow",

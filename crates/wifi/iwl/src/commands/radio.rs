@@ -1,42 +1,117 @@
 //! Commands about the radio as a whole: timing, channel access, power, calibration, flush.
 
-use airlane_dot11::{Band, Channel, EdcaParameters, Width, time_units};
+use airlane_dot11::{Band, Channel, EdcaParameters, time_units};
 use airlane_lane::Micros;
 use airlane_waist::{ChannelSwitch, Command, PowerSave, Timing};
 
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Unaligned};
+
 use super::rxon::{self, Flags};
 use super::{Asked, Known};
-use crate::wire::{u8_at, u16_at, u32_at};
+use crate::wire::read;
+
+/// `struct iwl_qosparam_cmd`.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+pub struct QosCommand {
+    flags: U32,
+    /// Background first.
+    categories: [CategoryParameters; 4],
+}
+
+/// `struct iwl_ac_qos`.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+struct CategoryParameters {
+    cw_min: U16,
+    cw_max: U16,
+    aifsn: u8,
+    reserved: u8,
+    /// In microseconds.
+    txop: U16,
+}
+
+/// `struct iwl_rxon_time_cmd`. Intervals are in time units, the listen interval in beacons.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+pub struct TimingCommand {
+    timestamp: U64,
+    beacon_interval: U16,
+    atim_window: U16,
+    beacon_timer: U32,
+    listen_interval: U16,
+    dtim_period: u8,
+    delta_cp_bss_tbtts: u8,
+}
+
+/// `struct iwl_calib_cfg_cmd`.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+pub struct CalibrationCommand {
+    /// What to calibrate: once, periodically.
+    elements: [[U32; 5]; 2],
+    /// Bit 0: CALIBRATION_COMPLETE is wanted.
+    flags: U32,
+    /// The same of the driver.
+    unread: [U32; 12],
+}
+
+/// `struct iwl_powertable_cmd`.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+pub struct PowerCommand {
+    /// Bit 0: power save is on.
+    flags: U16,
+    keep_alive_seconds: u8,
+    debug_flags: u8,
+    /// In microseconds.
+    receive_timeout: U32,
+    /// In microseconds.
+    transmit_timeout: U32,
+    /// In beacon intervals; the last is the longest.
+    sleep_intervals: [U32; 5],
+    keep_alive_beacons: U32,
+}
+
+/// `struct iwl5000_channel_switch_cmd`, up to its table of transmit power.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+pub struct ChannelSwitchCommand {
+    /// 0 is 5 GHz.
+    band: u8,
+    expect_beacon: u8,
+    channel: U16,
+    /// RXON's.
+    flags: U32,
+    filter: U32,
+    /// As in [`until`].
+    time: U32,
+}
 
 fn radio(command: Command) -> Option<Asked> {
     Some(Asked::Radio(command))
 }
 
-/// QOS_PARAM: four categories from offset 4, background first.
+/// QOS_PARAM.
 pub fn edca(_: &mut Known, payload: &[u8]) -> Option<Asked> {
-    let category = |index: usize| {
-        let at = 4 + 8 * index;
-        Some(EdcaParameters {
-            cw_min: u16_at(payload, at)?,
-            cw_max: u16_at(payload, at + 2)?,
-            aifsn: u8_at(payload, at + 4)?,
-            txop: Micros(u64::from(u16_at(payload, at + 6)?)),
-        })
-    };
-    radio(Command::Edca([
-        category(0)?,
-        category(1)?,
-        category(2)?,
-        category(3)?,
-    ]))
+    let asked: QosCommand = read(payload)?;
+    let parameters = asked.categories.map(|of| EdcaParameters {
+        cw_min: of.cw_min.get(),
+        cw_max: of.cw_max.get(),
+        aifsn: of.aifsn,
+        txop: Micros(u64::from(of.txop.get())),
+    });
+    radio(Command::Edca(parameters))
 }
 
 /// RXON_TIMING.
 pub fn timing(known: &mut Known, payload: &[u8]) -> Option<Asked> {
+    let asked: TimingCommand = read(payload)?;
     let timing = Timing {
-        beacon_interval: u16_at(payload, 0x08)?,
-        listen_interval: u16_at(payload, 0x10)?,
-        dtim_period: u8_at(payload, 0x12)?,
+        beacon_interval: asked.beacon_interval.get(),
+        listen_interval: asked.listen_interval.get(),
+        dtim_period: asked.dtim_period,
     };
     known.beacon_interval = timing.beacon_interval;
     radio(Command::Timing(timing))
@@ -45,8 +120,8 @@ pub fn timing(known: &mut Known, payload: &[u8]) -> Option<Asked> {
 /// TXFIFO_FLUSH: 8 bytes with a 32-bit mask, or 4 with a 16-bit one.
 pub fn flush(_: &mut Known, payload: &[u8]) -> Option<Asked> {
     let mask = match payload.len() {
-        ..8 => u32::from(u16_at(payload, 0)?),
-        _ => u32_at(payload, 0)?,
+        ..8 => u32::from(read::<U16>(payload)?.get()),
+        _ => read::<U32>(payload)?.get(),
     };
     radio(Command::Flush(mask))
 }
@@ -76,56 +151,56 @@ pub fn calibrate(_: &mut Known, _: &[u8]) -> Option<Asked> {
     radio(Command::Calibrate)
 }
 
-/// CALIBRATION_CFG: flags bit 0 asks to be told when it is complete, as the INIT image is asked.
+/// CALIBRATION_CFG. The driver waits for the end of the INIT image's calibration only.
 pub fn calibration_config(_: &mut Known, payload: &[u8]) -> Option<Asked> {
-    if u32_at(payload, 0x28)? & 1 != 0 {
+    let asked: CalibrationCommand = read(payload)?;
+    if asked.flags.get() & 1 != 0 {
         Some(Asked::Calibration(Command::Calibrate))
     } else {
         radio(Command::Calibrate)
     }
 }
 
-/// POWER_TABLE. Times are in microseconds; the last of five sleep intervals is the longest.
+/// POWER_TABLE.
 pub fn power_table(_: &mut Known, payload: &[u8]) -> Option<Asked> {
+    let asked: PowerCommand = read(payload)?;
+    let [.., longest] = asked.sleep_intervals;
     radio(Command::PowerSave(PowerSave {
-        enabled: u16_at(payload, 0)? & 1 != 0,
-        receive_timeout: Micros(u64::from(u32_at(payload, 0x04)?)),
-        transmit_timeout: Micros(u64::from(u32_at(payload, 0x08)?)),
-        sleep_interval: u32_at(payload, 0x1c)?,
+        enabled: asked.flags.get() & 1 != 0,
+        receive_timeout: Micros(u64::from(asked.receive_timeout.get())),
+        transmit_timeout: Micros(u64::from(asked.transmit_timeout.get())),
+        sleep_interval: longest.get(),
     }))
 }
 
-/// TX_POWER_DBM: half dBm.
+/// TX_POWER_DBM: a limit in half dBm comes first.
 pub fn tx_power(_: &mut Known, payload: &[u8]) -> Option<Asked> {
-    let limit = u8_at(payload, 0)?;
-    radio(Command::TxPower(i8::from_le_bytes([limit])))
+    radio(Command::TxPower(read(payload)?))
 }
 
-/// TX_ANT_CONFIG.
+/// TX_ANT_CONFIG: a mask of antennas, A in bit 0.
 pub fn tx_antennas(_: &mut Known, payload: &[u8]) -> Option<Asked> {
-    radio(Command::TxAntennas(u8_at(payload, 0)?))
+    radio(Command::TxAntennas(read(payload)?))
 }
 
 /// STATISTICS: bit 0 clears.
 pub fn statistics(_: &mut Known, payload: &[u8]) -> Option<Asked> {
-    let clear = u32_at(payload, 0)? & 1 != 0;
+    let clear = read::<U32>(payload)?.get() & 1 != 0;
     radio(Command::Statistics { clear })
 }
 
 /// CHANNEL_SWITCH. The time is a beacon timer that runs down, beacons in bits 31:22.
 pub fn channel_switch(known: &mut Known, payload: &[u8]) -> Option<Asked> {
-    let band = match u8_at(payload, 0)? {
+    let asked: ChannelSwitchCommand = read(payload)?;
+    let band = match asked.band {
         0 => Band::Ghz5,
         _ => Band::Ghz2,
     };
-    let flags = Flags::from_bits_retain(u32_at(payload, 4)?);
-    let number = u16_at(payload, 2)?;
-    let channel = Channel::new(band, number).ok()?;
-    let width: Width = rxon::width(flags);
-    let time = u32_at(payload, 0x0c)?;
+    let channel = Channel::new(band, asked.channel.get()).ok()?;
+    let width = rxon::width(Flags::from_bits_retain(asked.flags.get()));
     radio(Command::SwitchChannel(ChannelSwitch {
         channel: channel.with_width(width),
-        after: until(time, known.beacon_interval),
+        after: until(asked.time.get(), known.beacon_interval),
     }))
 }
 

@@ -3,8 +3,44 @@
 use airlane_dot11::{Band, Channel, MacAddr, Width};
 use airlane_waist::{Command, Mode, ReceiveFilter, VifConfig};
 
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Unaligned};
+
 use super::{Asked, Known};
-use crate::wire::{array_at, u8_at, u16_at, u32_at};
+use crate::wire::read;
+
+/// `struct iwl_rxon_cmd`.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+pub struct RxonCommand {
+    address: [u8; 6],
+    reserved_1: U16,
+    bssid: [u8; 6],
+    reserved_2: U16,
+    wlap_bssid: [u8; 6],
+    reserved_3: U16,
+    /// As in [`mode`].
+    device_type: u8,
+    air_propagation: u8,
+    rx_chain: U16,
+    basic_rates: [u8; 2],
+    association_id: U16,
+    flags: U32,
+    filter: U32,
+    channel: U16,
+    /// Basic rates of 802.11n, acquisition.
+    unread: [u8; 8],
+}
+
+/// `struct iwl5000_rxon_assoc_cmd`.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+pub struct RxonAssocCommand {
+    flags: U32,
+    filter: U32,
+    /// Basic rates, receive chains.
+    unread: [u8; 16],
+}
 
 bitflags::bitflags! {
     /// RXON flags.
@@ -51,14 +87,15 @@ pub(crate) struct Rxon {
 
 impl Rxon {
     fn parse(payload: &[u8]) -> Option<Self> {
+        let command: RxonCommand = read(payload)?;
         Some(Self {
-            address: MacAddr(array_at(payload, 0x00)?),
-            bssid: MacAddr(array_at(payload, 0x08)?),
-            mode: mode(u8_at(payload, 0x18)?),
-            association_id: u16_at(payload, 0x1e)?,
-            flags: Flags::from_bits_retain(u32_at(payload, 0x20)?),
-            filter: Filter::from_bits_retain(u32_at(payload, 0x24)?),
-            channel: u16_at(payload, 0x28)?,
+            address: MacAddr(command.address),
+            bssid: MacAddr(command.bssid),
+            mode: mode(command.device_type),
+            association_id: command.association_id.get(),
+            flags: Flags::from_bits_retain(command.flags.get()),
+            filter: Filter::from_bits_retain(command.filter.get()),
+            channel: command.channel.get(),
         })
     }
 
@@ -101,8 +138,9 @@ pub fn decode(known: &mut Known, payload: &[u8]) -> Option<Asked> {
 /// RXON_ASSOC: new flags for the last RXON. Before the first RXON there is nothing to change.
 pub fn decode_assoc(known: &mut Known, payload: &[u8]) -> Option<Asked> {
     let rxon = known.rxon.as_mut()?;
-    rxon.flags = Flags::from_bits_retain(u32_at(payload, 0)?);
-    rxon.filter = Filter::from_bits_retain(u32_at(payload, 4)?);
+    let command: RxonAssocCommand = read(payload)?;
+    rxon.flags = Flags::from_bits_retain(command.flags.get());
+    rxon.filter = Filter::from_bits_retain(command.filter.get());
     let configuration = rxon.configuration(false)?;
     Some(Asked::Radio(Command::Configure(Box::new(configuration))))
 }

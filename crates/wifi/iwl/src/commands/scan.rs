@@ -4,40 +4,80 @@ use airlane_dot11::{Band, Channel, Rate};
 use airlane_lane::Micros;
 use airlane_waist::{Command, ScanChannel, ScanRequest};
 
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
 use super::rxon::{self, Filter};
 use super::{Asked, Known};
 use crate::rate;
-use crate::wire::{u8_at, u16_at, u32_at};
+use crate::wire::TxCommand;
 
-/// Bytes before the template.
-pub const FIXED: usize = 764;
-const DIRECT: usize = 0x54;
-const DIRECT_ENTRIES: usize = 20;
-const DIRECT_SIZE: usize = 34;
-const CHANNEL_SIZE: usize = 12;
+/// RXON's flag for 2.4 GHz.
 const BAND_2GHZ: u32 = 1;
+
+/// `struct iwl_scan_cmd` before the probe request's template, which is followed by the channels.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+pub struct ScanCommand {
+    length: U16,
+    scan_flags: u8,
+    channels: u8,
+    /// When a channel counts as quiet or good, and the receive chains.
+    thresholds: [U16; 4],
+    /// Longest time away from the operating channel, in microseconds; 0 when not associated.
+    max_away: U32,
+    suspend_time: U32,
+    /// RXON's.
+    flags: U32,
+    /// RXON's.
+    filter: U32,
+    /// How the template is sent.
+    probe: TxCommand,
+    names: [NameEntry; 20],
+}
+
+/// `struct iwl_ssid_ie`.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+struct NameEntry {
+    element: u8,
+    length: u8,
+    name: [u8; 32],
+}
+
+/// `struct iwl_scan_channel`. Dwell times are in milliseconds.
+#[derive(FromBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct ChannelEntry {
+    /// Bit 0: active. Bits 20:1: an unbroken run of ones, one for each name that is asked for.
+    kind: U32,
+    channel: U16,
+    tx_gain: u8,
+    dsp_attenuation: u8,
+    active_dwell: U16,
+    passive_dwell: U16,
+}
 
 /// SCAN.
 pub fn decode(_: &mut Known, payload: &[u8]) -> Option<Asked> {
-    let template = usize::from(u16_at(payload, 0x1c)?);
-    let channels_at = FIXED + template;
-    let band = if u32_at(payload, 0x14)? & BAND_2GHZ != 0 {
+    let (asked, rest) = ScanCommand::read_from_prefix(payload).ok()?;
+    let template = usize::from(asked.probe.length.get());
+    let (probe, rest) = rest.split_at_checked(template)?;
+    let count = usize::from(asked.channels);
+    let (entries, _) = <[ChannelEntry]>::ref_from_prefix_with_elems(rest, count).ok()?;
+    let band = if asked.flags.get() & BAND_2GHZ != 0 {
         Band::Ghz2
     } else {
         Band::Ghz5
     };
-    let count = usize::from(u8_at(payload, 0x03)?);
-    let channels: Option<Vec<_>> = (0..count)
-        .map(|index| channel(payload, channels_at + index * CHANNEL_SIZE, band))
-        .collect();
-    let filter = Filter::from_bits_retain(u32_at(payload, 0x18)?);
+    let channels: Option<Vec<_>> = entries.iter().map(|entry| channel(entry, band)).collect();
     let request = ScanRequest {
-        channels: channels.filter(|channels| !channels.is_empty())?,
-        probe: payload.get(FIXED..channels_at)?.to_vec(),
-        ssids: ssids(payload, channels_at),
-        rate: rate::decode(u32_at(payload, 0x1c + 0x0c)?).unwrap_or(slowest(band)),
-        max_away: Micros(u64::from(u32_at(payload, 0x0c)?)),
-        filter: rxon::receive_filter(filter),
+        ssids: ssids(&asked.names, entries.first()?.kind.get()),
+        channels: channels?,
+        probe: probe.to_vec(),
+        rate: rate::decode(asked.probe.rate.get()).unwrap_or(slowest(band)),
+        max_away: Micros(u64::from(asked.max_away.get())),
+        filter: rxon::receive_filter(Filter::from_bits_retain(asked.filter.get())),
     };
     Some(Asked::Radio(Command::Scan(Box::new(request))))
 }
@@ -54,29 +94,26 @@ const fn slowest(band: Band) -> Rate {
     }
 }
 
-/// One channel: type (bit 0 active), number, gains, dwell times in milliseconds.
-fn channel(payload: &[u8], at: usize, band: Band) -> Option<ScanChannel> {
-    let active = u32_at(payload, at)? & 1 != 0;
-    let dwell = u16_at(payload, if active { at + 8 } else { at + 10 })?;
+fn channel(entry: &ChannelEntry, band: Band) -> Option<ScanChannel> {
+    let active = entry.kind.get() & 1 != 0;
+    let dwell = if active {
+        entry.active_dwell
+    } else {
+        entry.passive_dwell
+    };
     Some(ScanChannel {
-        channel: Channel::new(band, u16_at(payload, at + 4)?).ok()?,
+        channel: Channel::new(band, entry.channel.get()).ok()?,
         active,
-        dwell: Micros::from_millis(u64::from(dwell)),
+        dwell: Micros::from_millis(u64::from(dwell.get())),
     })
 }
 
 /// Networks to ask for besides the template's; an empty name asks for all. Only a channel's type says how
 /// many there are, in bits 1 to n: an entry of length zero may be a wildcard, or none (`IWL_SCAN_PROBE_MASK`).
-fn ssids(payload: &[u8], channels_at: usize) -> Vec<Vec<u8>> {
-    let kind = u32_at(payload, channels_at).unwrap_or(0);
+fn ssids(names: &[NameEntry], kind: u32) -> Vec<Vec<u8>> {
     let count = (kind >> 1).trailing_ones() as usize;
-    let entry = |index: usize| {
-        let at = DIRECT + index * DIRECT_SIZE;
-        let length = usize::from(u8_at(payload, at + 1)?);
-        let name = payload.get(at + 2..at + 2 + length)?;
-        (length <= 32).then(|| name.to_vec())
-    };
-    (0..count.min(DIRECT_ENTRIES)).filter_map(entry).collect()
+    let name = |entry: &NameEntry| Some(entry.name.get(..usize::from(entry.length))?.to_vec());
+    names.iter().take(count).filter_map(name).collect()
 }
 
 #[cfg(test)]
@@ -84,12 +121,15 @@ mod tests {
     use super::*;
     use crate::wire::put;
 
+    const FIXED: usize = size_of::<ScanCommand>();
+    const NAMES: usize = 0x54;
+
     /// A scan of channel 36 with `names` in its table, of which its type counts `counted`.
     fn names(names: &[&[u8]], counted: u32) -> Vec<Vec<u8>> {
-        let mut payload = vec![0; FIXED + CHANNEL_SIZE];
+        let mut payload = vec![0; FIXED + size_of::<ChannelEntry>()];
         payload[0x03] = 1;
         for (index, name) in names.iter().enumerate() {
-            let at = DIRECT + index * DIRECT_SIZE;
+            let at = NAMES + index * size_of::<NameEntry>();
             payload[at + 1] = name.len() as u8;
             put(&mut payload, at + 2, name);
         }
