@@ -108,6 +108,7 @@ impl<C: Cost> Dispatcher<C> {
     }
 
     /// Says whether a lane has something to send.
+    #[inline]
     pub fn set_waiting(&mut self, lane: LaneId, waiting: bool) {
         match waiting && lane.index() < self.accounts.len() {
             true => self.waiting.insert(lane),
@@ -115,13 +116,24 @@ impl<C: Cost> Dispatcher<C> {
         }
     }
 
+    /// True while a lane has something to send.
+    #[inline]
+    pub fn any_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// The lane that may send next; `None` while none waits. It stays this lane's turn until it has been charged
     /// more than its credit. One that waits alone is never held back.
+    #[inline]
     pub fn pick(&mut self) -> Option<LaneId> {
         let first = self.waiting.next_from(0)?;
         if self.waiting.len() == 1 {
             return Some(first);
         }
+        self.pick_among_several(first)
+    }
+
+    fn pick_among_several(&mut self, first: LaneId) -> Option<LaneId> {
         loop {
             let lane = self.waiting.next_from(self.turn).unwrap_or(first);
             self.pass_idle(lane);
@@ -153,6 +165,12 @@ impl<C: Cost> Dispatcher<C> {
         if let Some(account) = self.accounts.get_mut(lane.index()) {
             account.weight = weight.clamp(1, MAX_WEIGHT);
         }
+    }
+
+    /// What a lane may still send; negative: what it owes.
+    pub fn credit(&self, lane: LaneId) -> i64 {
+        let account = self.accounts.get(lane.index());
+        account.map_or(0, |account| account.credit)
     }
 
     /// Whoever gets this lane next starts without credit and without debt.
@@ -191,10 +209,12 @@ impl<C: Cost> Dispatcher<C> {
         let Some(account) = self.accounts.get_mut(lane.index()) else {
             return;
         };
-        account.credit = change(account.credit);
-        match account.credit > 0 {
-            true => self.rich.insert(lane),
-            false => self.rich.remove(lane),
+        let was = account.credit;
+        account.credit = change(was);
+        match (was > 0, account.credit > 0) {
+            (false, true) => self.rich.insert(lane),
+            (true, false) => self.rich.remove(lane),
+            _ => {}
         }
     }
 

@@ -12,11 +12,13 @@ pub struct LaneId(u16);
 
 impl LaneId {
     /// The lane of this number.
+    #[inline]
     pub const fn new(number: u16) -> Self {
         Self(number)
     }
 
     /// Its number.
+    #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }

@@ -2,32 +2,58 @@
 
 use crate::lane_id::{LaneId, MAX_LANES};
 
+/// Lanes that one word of the set tells of.
+const WORD: usize = u64::BITS as usize;
+
 /// Lanes, each once, in the order of their numbers.
+///
+/// ```
+/// use airlane_lane::{LaneId, LaneSet};
+///
+/// let mut lanes = LaneSet::default();
+/// lanes.insert(LaneId::new(700));
+/// lanes.insert(LaneId::new(3));
+/// assert_eq!(lanes.next_from(4), Some(LaneId::new(700)));
+/// assert_eq!(lanes.next_from(701), None);
+/// ```
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LaneSet {
-    words: [u64; MAX_LANES / 64],
+pub struct LaneSet {
+    words: [u64; MAX_LANES / WORD],
     /// Bit n: word n is not zero.
     filled: u16,
     len: usize,
 }
 
 impl LaneSet {
-    pub(crate) fn insert(&mut self, lane: LaneId) {
+    /// Adds a lane, if it is not there.
+    #[inline]
+    pub fn insert(&mut self, lane: LaneId) {
         self.set(lane, true);
     }
 
-    pub(crate) fn remove(&mut self, lane: LaneId) {
+    /// Takes a lane out, if it is there.
+    #[inline]
+    pub fn remove(&mut self, lane: LaneId) {
         self.set(lane, false);
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many lanes there are.
+    #[inline]
+    pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The first member at `from` or after it.
-    pub(crate) fn next_from(&self, from: usize) -> Option<LaneId> {
-        let word = from / 64;
-        let here = self.words.get(word)? & (u64::MAX << (from % 64));
+    /// True when no lane is in it.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The first member whose number is `from` or higher.
+    #[inline]
+    pub fn next_from(&self, from: usize) -> Option<LaneId> {
+        let word = from / WORD;
+        let here = self.words.get(word)? & (u64::MAX << (from % WORD));
         if here != 0 {
             return Some(member(word, here));
         }
@@ -37,15 +63,19 @@ impl LaneSet {
         Some(member(word, *bits))
     }
 
+    #[inline]
     fn set(&mut self, lane: LaneId, member: bool) {
-        let (word, bit) = (lane.index() / 64, 1u64 << (lane.index() % 64));
+        let (word, bit) = (lane.index() / WORD, 1u64 << (lane.index() % WORD));
         let Some(bits) = self.words.get_mut(word) else {
             debug_assert!(false, "an engine has given out lane {lane}");
             return;
         };
-        let was = *bits & bit != 0;
-        *bits = if member { *bits | bit } else { *bits & !bit };
-        self.len = self.len + usize::from(member && !was) - usize::from(was && !member);
+        // Most calls say what is known already.
+        if (*bits & bit != 0) == member {
+            return;
+        }
+        *bits ^= bit;
+        self.len = if member { self.len + 1 } else { self.len - 1 };
         self.filled = match *bits {
             0 => self.filled & !(1 << word),
             _ => self.filled | 1 << word,
@@ -54,8 +84,11 @@ impl LaneSet {
 }
 
 /// The first lane of this word of the set.
+#[inline]
 fn member(word: usize, bits: u64) -> LaneId {
-    LaneId::new(word as u16 * 64 + bits.trailing_zeros() as u16)
+    let number = word * WORD + bits.trailing_zeros() as usize;
+    // Fits: a set has MAX_LANES places.
+    LaneId::new(u16::try_from(number).unwrap_or(u16::MAX))
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ pub use engine::{Engine, EventKind, Next};
 pub use event_coalescer::EventCoalescer;
 pub use lane_id::{LaneId, MAX_LANES};
 pub use lane_queues::{LaneQueues, QueueCounters};
+pub use lane_set::LaneSet;
 pub use polling::{PollCounters, Poller, Polling};
 pub use threads::{Threads, ThreadsError};
 pub use time::{Instant, Micros};

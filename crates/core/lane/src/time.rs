@@ -19,6 +19,7 @@ impl Instant {
     }
 
     /// The span since `earlier`; `None` when `earlier` is later than this.
+    #[inline]
     pub const fn checked_since(self, earlier: Self) -> Option<Micros> {
         match self.0.checked_sub(earlier.0) {
             Some(span) => Some(Micros(span)),
@@ -27,11 +28,13 @@ impl Instant {
     }
 
     /// The span since `earlier`; zero when `earlier` is later than this.
+    #[inline]
     pub const fn saturating_since(self, earlier: Self) -> Micros {
         Micros(self.0.saturating_sub(earlier.0))
     }
 
     /// The moment `span` before this; `None` when the run had not begun then.
+    #[inline]
     pub const fn checked_sub(self, span: Micros) -> Option<Self> {
         match self.0.checked_sub(span.0) {
             Some(moment) => Some(Self(moment)),
@@ -40,13 +43,18 @@ impl Instant {
     }
 
     /// The moment `span` before this; the beginning of the run when that lies later.
+    #[inline]
     pub const fn saturating_sub(self, span: Micros) -> Self {
         Self(self.0.saturating_sub(span.0))
     }
 
     /// The earlier of two moments to come back, where there are any.
+    #[inline]
     pub fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
-        one.into_iter().chain(other).min()
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (only, None) | (None, only) => only,
+        }
     }
 }
 
@@ -57,6 +65,7 @@ impl Micros {
     }
 
     /// What is left of this span without `other`; `None` when `other` is longer.
+    #[inline]
     pub const fn checked_sub(self, other: Self) -> Option<Self> {
         match self.0.checked_sub(other.0) {
             Some(span) => Some(Self(span)),
@@ -65,6 +74,7 @@ impl Micros {
     }
 
     /// What is left of this span without `other`; zero when `other` is longer.
+    #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -73,12 +83,14 @@ impl Micros {
 /// Stops at the latest moment that there is: a guest may ask for a span of 500,000 years.
 impl Add<Micros> for Instant {
     type Output = Self;
+    #[inline]
     fn add(self, span: Micros) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 }
 
 impl AddAssign<Micros> for Instant {
+    #[inline]
     fn add_assign(&mut self, span: Micros) {
         *self = *self + span;
     }
@@ -87,12 +99,14 @@ impl AddAssign<Micros> for Instant {
 /// Stops at the longest span that there is.
 impl Add for Micros {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Micros {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }

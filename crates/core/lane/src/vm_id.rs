@@ -17,22 +17,30 @@ pub struct VmIdError(pub usize);
 
 impl VmId {
     /// The VM-ID of this number.
+    #[inline]
     pub fn new(number: usize) -> Result<Self, VmIdError> {
-        if number < MAX_VMS {
-            Ok(Self(number as u8))
-        } else {
-            Err(VmIdError(number))
+        match u8::try_from(number) {
+            Ok(known) if number < MAX_VMS => Ok(Self(known)),
+            _ => Err(VmIdError(number)),
         }
     }
 
     /// Its number, always below [`MAX_VMS`].
+    #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 
     /// Every VM-ID, in order.
     pub fn all() -> impl Iterator<Item = Self> {
-        (0..MAX_VMS as u8).map(Self)
+        (0..MAX_VMS).filter_map(|number| Self::new(number).ok())
+    }
+}
+
+impl From<VmId> for u8 {
+    #[inline]
+    fn from(vm: VmId) -> u8 {
+        vm.0
     }
 }
 

@@ -35,11 +35,11 @@ mod view;
 mod vmac;
 mod vmacs;
 
+pub use airlane_lane::MAX_WEIGHT;
 pub use config::NicConfig;
 pub use counters::{Counters, DropReason, VmCounters};
 pub use identity::AddressPolicy;
 pub use nic::Nic;
 pub use phy::Phy;
 pub use power_save::AwakeTime;
-pub use tx::dwrr::MAX_WEIGHT;
 pub use view::{ContextView, VmacView};

@@ -4,10 +4,11 @@
 //! who share the radio wait meanwhile. So a vMAC pays for contention, too; frames of one A-MPDU share that.
 
 use airlane_dot11::{AccessCategory, EdcaParameters, PerAc, Rate};
-use airlane_lane::{Instant, Micros, VmId};
+use airlane_lane::{
+    Dispatcher, Instant, LaneId, LaneSet, MAX_VMS, MAX_WEIGHT, Micros, VmId, WhenEmpty,
+};
 use airlane_waist::PerVm;
 
-use crate::tx::dwrr::{Dwrr, MAX_WEIGHT};
 use crate::tx::frame::Prepared;
 
 /// Slot and SIFS (IEEE 802.11-2020 table 17-21).
@@ -63,18 +64,46 @@ pub(crate) fn contention(edca: EdcaParameters, attempts: u8) -> Micros {
     Micros(time)
 }
 
+/// Airtime that one round gives to a vMAC of weight 1.
+const QUANTUM: Micros = Micros(1_000);
+/// Deepest debt that is remembered: the longest frame with all its retries.
+const DEBT: Micros = Micros(100_000);
+
+/// How a vMAC stands to the air in one access category.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    /// A frame waits that may be sent where the radio is.
+    Ready,
+    /// Frames wait for another channel.
+    Elsewhere,
+    /// No frame waits.
+    Empty,
+}
+
+/// One access category: whose turn it is, and what the air has.
+struct Account {
+    /// The lane of each vMAC has the number of its VM.
+    turns: Dispatcher<Micros>,
+    /// vMACs that may have frames, for whatever channel; all others have none.
+    queued: LaneSet,
+    held: Held,
+}
+
 /// The accounts of all vMACs: who may send next, and what is still to be paid for.
 pub(crate) struct Airtime {
-    dispatchers: PerAc<Dwrr>,
-    held: PerAc<Held>,
+    accounts: PerAc<Account>,
     weights: PerVm<u16>,
 }
 
 impl Default for Airtime {
     fn default() -> Self {
+        let account = |_| Account {
+            turns: Dispatcher::new(MAX_VMS, QUANTUM, DEBT, WhenEmpty::Lose),
+            queued: LaneSet::default(),
+            held: Held::default(),
+        };
         Self {
-            dispatchers: PerAc::default(),
-            held: PerAc::default(),
+            accounts: PerAc::from_fn(account),
             weights: PerVm::from_fn(|_| 1),
         }
     }
@@ -90,33 +119,67 @@ impl Airtime {
     pub(crate) fn set_weight(&mut self, vm: VmId, weight: u16) {
         let weight = weight.clamp(1, MAX_WEIGHT);
         self.weights[vm] = weight;
-        for dispatcher in self.dispatchers.values_mut() {
-            dispatcher.set_weight(vm, weight);
+        for account in self.accounts.values_mut() {
+            account.turns.set_weight(lane(vm), weight);
         }
     }
 
     /// What the air has of this category.
     pub(crate) fn held(&self, category: AccessCategory) -> Held {
-        self.held[category]
+        self.accounts[category].held
     }
 
-    /// The vMAC that may send next, among those of the mask (bit n: VM n).
-    pub(crate) fn pick(&mut self, category: AccessCategory, wants: u16) -> Option<VmId> {
-        self.dispatchers[category].pick(wants)
+    /// A frame of this category has come into the vMAC's queue.
+    pub(crate) fn queue(&mut self, vm: VmId, category: AccessCategory) {
+        self.accounts[category].queued.insert(lane(vm));
+    }
+
+    /// Finds out which vMACs wait for their turn, among those that may have frames. True when there is one.
+    pub(crate) fn refresh(
+        &mut self,
+        category: AccessCategory,
+        readiness: impl Fn(VmId) -> Readiness,
+    ) -> bool {
+        let Account { turns, queued, .. } = &mut self.accounts[category];
+        if queued.is_empty() {
+            return false;
+        }
+        let mut from = 0;
+        while let Some(lane) = queued.next_from(from) {
+            from = lane.index() + 1;
+            let readiness = VmId::new(lane.index()).map_or(Readiness::Empty, &readiness);
+            turns.set_waiting(lane, readiness == Readiness::Ready);
+            if readiness == Readiness::Empty {
+                queued.remove(lane);
+            }
+        }
+        turns.any_waiting()
+    }
+
+    /// A vMAC has sent its last frame that waited for its turn; true when another one still waits.
+    pub(crate) fn rest(&mut self, vm: VmId, category: AccessCategory) -> bool {
+        let turns = &mut self.accounts[category].turns;
+        turns.set_waiting(lane(vm), false);
+        turns.any_waiting()
+    }
+
+    /// The vMAC that may send next, among those that wait.
+    pub(crate) fn pick(&mut self, category: AccessCategory) -> Option<VmId> {
+        let lane = self.accounts[category].turns.pick()?;
+        VmId::new(lane.index()).ok()
     }
 
     /// A frame goes to the air: its estimate is paid.
     pub(crate) fn charge(&mut self, vm: VmId, prepared: &Prepared) {
-        let category = prepared.category();
-        self.dispatchers[category].charge(vm, prepared.cost);
-        let held = &mut self.held[category];
+        let Account { turns, held, .. } = &mut self.accounts[prepared.category()];
+        turns.charge(lane(vm), prepared.cost);
         held.cost += prepared.cost;
         held.aggregates += usize::from(prepared.aggregates());
     }
 
     /// The air has a frame no longer.
     pub(crate) fn release(&mut self, prepared: &Prepared) {
-        let held = &mut self.held[prepared.category()];
+        let held = &mut self.accounts[prepared.category()].held;
         let left = held.cost.checked_sub(prepared.cost);
         debug_assert!(
             left.is_some(),
@@ -130,24 +193,29 @@ impl Airtime {
     /// A frame has ended: what it took is paid instead of its estimate.
     pub(crate) fn settle(&mut self, vm: VmId, prepared: &Prepared, took: Micros) {
         self.release(prepared);
-        let dispatcher = &mut self.dispatchers[prepared.category()];
-        dispatcher.refund(vm, prepared.cost);
-        dispatcher.charge(vm, took);
+        let turns = &mut self.accounts[prepared.category()].turns;
+        turns.refund(lane(vm), prepared.cost);
+        turns.charge(lane(vm), took);
     }
 
     /// A new vMAC starts without debt.
     pub(crate) fn forget(&mut self, vm: VmId) {
-        for dispatcher in self.dispatchers.values_mut() {
-            dispatcher.forget(vm);
+        for account in self.accounts.values_mut() {
+            account.turns.forget(lane(vm));
         }
     }
 
     /// Credits of a vMAC by category, and its weight.
     #[cfg(test)]
     pub(crate) fn account(&self, vm: VmId) -> (Vec<i64>, u16) {
-        let credits = self.dispatchers.values().map(|known| known.credit(vm));
+        let accounts = self.accounts.values();
+        let credits = accounts.map(|account| account.turns.credit(lane(vm)));
         (credits.collect(), self.weights[vm])
     }
+}
+
+fn lane(vm: VmId) -> LaneId {
+    LaneId::new(u8::from(vm).into())
 }
 
 #[cfg(test)]

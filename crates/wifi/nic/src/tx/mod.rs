@@ -1,7 +1,6 @@
 //! The way of a frame from a VM to the air, and of its report back.
 
 pub(crate) mod airtime;
-pub(crate) mod dwrr;
 pub(crate) mod frame;
 pub(crate) mod in_flight;
 pub(crate) mod prepare;

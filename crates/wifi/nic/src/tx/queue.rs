@@ -151,20 +151,31 @@ impl TxQueues {
     #[must_use]
     pub(crate) fn submit(&mut self, serial: u64, token: u64, prepared: Prepared) -> bool {
         self.in_air[prepared.category()] += 1;
-        self.set(serial, Stage::InAir(token, prepared))
+        match self.entry(serial) {
+            Some(entry) => {
+                entry.stage = Stage::InAir(token, prepared);
+                true
+            }
+            None => false,
+        }
     }
 
     /// A frame has ended. `false` when it had not begun.
     #[must_use]
     pub(crate) fn end(&mut self, serial: u64, report: TxReport) -> bool {
-        self.set(serial, Stage::Ended(report))
+        match self.entry(serial) {
+            Some(entry) => {
+                entry.stage = Stage::Ended(report);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Frames go to the air at the end of the list.
-    fn set(&mut self, serial: u64, stage: Stage) -> bool {
+    fn entry(&mut self, serial: u64) -> Option<&mut Unreported> {
         let mut latest_first = self.unreported.iter_mut().rev();
-        let entry = latest_first.find(|entry| entry.id.serial == serial);
-        entry.map(|entry| entry.stage = stage).is_some()
+        latest_first.find(|entry| entry.id.serial == serial)
     }
 
     /// The air is done with a frame; whether a flush waits for it. `None` when the air had no such frame.

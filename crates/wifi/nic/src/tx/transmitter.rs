@@ -2,8 +2,7 @@
 
 use airlane_air::{Outcome, Protection, Transmission};
 use airlane_dot11::{
-    AccessCategory, Buffer, BufferPool, Channel, EdcaParameters, PerAc, Rate, RateTable,
-    frame::set_retry,
+    AccessCategory, Buffer, BufferPool, Channel, EdcaParameters, Rate, RateTable, frame::set_retry,
 };
 use airlane_lane::stamp::{FrameId, Point};
 use airlane_lane::{Instant, Micros, VmId};
@@ -14,7 +13,7 @@ use crate::config::NicConfig;
 use crate::counters::{DropReason, VmCounters};
 use crate::phy::Phy;
 use crate::radio::Radio;
-use crate::tx::airtime::{Airtime, LastAggregate, contention};
+use crate::tx::airtime::{Airtime, LastAggregate, Readiness, contention};
 use crate::tx::frame::{Ended, Prepared, status, unsent};
 use crate::tx::in_flight::{InFlight, Kind};
 use crate::tx::prepare::{nominal_rate, prepare};
@@ -49,8 +48,6 @@ pub(crate) struct Transmitter {
     pub(crate) airtime: Airtime,
     in_flight: InFlight,
     last_aggregate: LastAggregate,
-    /// Bit n: VM n may have frames of this category. A bit that is not set is a promise.
-    waiting: PerAc<u16>,
     /// The last number given to a frame, a token or a flush; none is used twice.
     serial: u64,
 }
@@ -63,7 +60,6 @@ impl Transmitter {
             airtime: Airtime::default(),
             in_flight: InFlight::default(),
             last_aggregate: LastAggregate::default(),
-            waiting: PerAc::default(),
             serial: 0,
         }
     }
@@ -94,7 +90,7 @@ impl Transmitter {
             let rate = nominal_rate(vmac, &transmit);
             return refuse(card, vm, tag, DropReason::QueueFull, rate);
         }
-        self.waiting[transmit.category] |= bit(vm);
+        self.airtime.queue(vm, transmit.category);
         vmac.tx.push(serial, tag, transmit);
         card.out.vms[vm].queued += 1;
     }
@@ -109,10 +105,11 @@ impl Transmitter {
         radio: &mut Radio<'_, P>,
     ) {
         for category in AccessCategory::ALL.into_iter().rev() {
-            let mut wants = self.wanting(card, here, category);
-            while wants != 0 && self.air_has_room(category, radio) {
+            let ready = |vm| readiness(card.vmacs.get(vm), here, category);
+            let mut waits = self.airtime.refresh(category, ready);
+            while waits && self.air_has_room(category, radio) {
                 card.stamps.mark(Point::Pick);
-                let picked = self.airtime.pick(category, wants);
+                let picked = self.airtime.pick(category);
                 let Some((vm, vmac)) = picked.and_then(|vm| Some((vm, card.vmacs.get(vm)?))) else {
                     card.out.broken("a vMAC that wants to send exists");
                     break;
@@ -123,12 +120,8 @@ impl Transmitter {
                 }
                 self.dispatch(now, here, vm, category, card, radio);
                 // A dispatch empties no other vMAC's queue.
-                if !card
-                    .vmacs
-                    .get(vm)
-                    .is_some_and(|v| wants_air(v, here, category))
-                {
-                    wants &= !bit(vm);
+                if readiness(card.vmacs.get(vm), here, category) != Readiness::Ready {
+                    waits = self.airtime.rest(vm, category);
                 }
             }
         }
@@ -151,22 +144,6 @@ impl Transmitter {
         self.air_has_place(category, radio) || (deep && vmac.tx.in_air(category) < BURST)
     }
 
-    /// Bit n: VM n has a frame of this category for the present channel. Looks only at those that may have.
-    fn wanting(&mut self, card: &Card, here: Option<Channel>, category: AccessCategory) -> u16 {
-        let waiting = &mut self.waiting[category];
-        let (mut mask, mut left) = (0, *waiting);
-        while let Ok(vm) = VmId::new(left.trailing_zeros() as usize) {
-            left &= !bit(vm);
-            let vmac = card.vmacs.get(vm);
-            if vmac.is_some_and(|vmac| wants_air(vmac, here, category)) {
-                mask |= bit(vm);
-            } else if !vmac.is_some_and(|vmac| vmac.tx.has(category)) {
-                *waiting &= !bit(vm);
-            }
-        }
-        mask
-    }
-
     /// Takes the vMAC's next frame out of its queue, makes it ready, and gives it to the air or drops it.
     fn dispatch<P: Phy>(
         &mut self,
@@ -183,9 +160,10 @@ impl Transmitter {
             out,
             stamps,
         } = card;
-        let next = vmacs.get_mut(vm);
-        let next = next.and_then(|vmac| Some((vmac.tx.pop(category)?, vmac)));
-        let Some((Waiting { id, work }, vmac)) = next else {
+        let Some(vmac) = vmacs.get_mut(vm) else {
+            return out.broken("a vMAC that was picked exists");
+        };
+        let Some(Waiting { id, work }) = vmac.tx.pop(category) else {
             return out.broken("a vMAC that was picked has a frame");
         };
         let frame = FrameId::sent(id.tag.0);
@@ -329,7 +307,7 @@ impl Transmitter {
         if attempts > 0 {
             set_retry(prepared.transmission.frame.bytes_mut());
         }
-        self.waiting[prepared.category()] |= bit(vm);
+        self.airtime.queue(vm, prepared.category());
         vmac.tx.put_back(id, prepared);
     }
 
@@ -380,14 +358,16 @@ impl Transmitter {
     }
 }
 
-fn bit(vm: VmId) -> u16 {
-    1 << vm.index()
-}
-
-/// True when a frame of this category waits that may be dispatched where the radio is.
-fn wants_air(vmac: &Vmac, here: Option<Channel>, category: AccessCategory) -> bool {
+/// Whether the vMAC has a frame of this category that may be sent where the radio is.
+fn readiness(vmac: Option<&Vmac>, here: Option<Channel>, category: AccessCategory) -> Readiness {
+    let Some(vmac) = vmac.filter(|vmac| vmac.tx.has(category)) else {
+        return Readiness::Empty;
+    };
     let there = |own: Channel| here.is_some_and(|here| own.shares_primary(here));
-    vmac.tx.has(category) && vmac.channel().is_none_or(there)
+    match vmac.channel().is_none_or(there) {
+        true => Readiness::Ready,
+        false => Readiness::Elsewhere,
+    }
 }
 
 /// How the vMAC has its frames sent now.
