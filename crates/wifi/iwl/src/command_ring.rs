@@ -7,10 +7,9 @@ use crate::commands::{self, Asked, HostCommand, Known, Shape};
 use crate::notification;
 use crate::response::Packet;
 use crate::tfd::Tfd;
-use crate::wire::{u8_at, u16_at};
+use crate::wire::{self, CommandHeader};
 
-/// Bytes of a command's header: id, group, sequence.
-const HEADER: usize = 4;
+const HEADER: usize = size_of::<CommandHeader>();
 /// The longest command that is read: a scan of 50 channels with the longest template.
 const LONGEST: usize = HEADER + 4096;
 
@@ -72,20 +71,20 @@ pub enum Taken {
 pub fn take(tfd: &Tfd, known: &mut Known, memory: &mut Memory, window: &mut Window) -> Taken {
     let mut bytes = vec![0; tfd.len().min(LONGEST)];
     let read = tfd.read(memory, window, &mut bytes);
-    let (Ok(_), Some(id), Some(sequence)) = (read, u8_at(&bytes, 0), u16_at(&bytes, 2)) else {
+    let (Ok(_), Some(header)) = (read, wire::read::<CommandHeader>(&bytes)) else {
         return nothing();
     };
     let outstanding = Outstanding {
-        id,
-        sequence: Some(sequence & 0x7fff),
+        id: header.id,
+        sequence: Some(header.sequence.get() & 0x7fff),
         ..Outstanding::NOBODY
     };
-    match commands::find(id) {
+    match commands::find(header.id) {
         Some(command) => {
             let payload = bytes.get(HEADER..).unwrap_or_default();
             ask(command, outstanding, known, payload)
         }
-        None => Taken::Unknown(outstanding, id),
+        None => Taken::Unknown(outstanding, header.id),
     }
 }
 

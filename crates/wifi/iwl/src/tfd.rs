@@ -2,11 +2,12 @@
 
 use airlane_dma::{Fault, Memory, Window};
 
-use crate::wire::{u8_at, u16_at, u32_at};
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, Unaligned};
 
 /// Bytes of a descriptor.
-const SIZE: usize = 128;
-/// Buffers that it can name.
+const SIZE: usize = size_of::<Tfd>();
+/// Buffers that a descriptor can name.
 pub const MAX_BUFFERS: usize = 20;
 
 /// A descriptor that cannot be used.
@@ -19,8 +20,34 @@ pub enum BadTfd {
 }
 
 /// A descriptor, as it stood in the ring when it was fetched. Its count has been checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tfd([u8; SIZE]);
+#[derive(Clone, Debug, PartialEq, Eq, FromBytes, Immutable, IntoBytes, Unaligned)]
+#[repr(C)]
+pub struct Tfd {
+    reserved: [u8; 3],
+    /// Buffers in bits 4:0.
+    count: u8,
+    buffers: [Buffer; MAX_BUFFERS],
+    padding: U32,
+}
+
+/// `struct iwl_tfd_tb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, Immutable, IntoBytes, Unaligned)]
+#[repr(C)]
+struct Buffer {
+    /// Address, bits 31:0.
+    low: U32,
+    /// Address, bits 35:32, in 3:0; bytes in 15:4.
+    high: U16,
+}
+
+impl Buffer {
+    /// Address and length.
+    fn place(self) -> (u64, usize) {
+        let high = self.high.get();
+        let address = u64::from(high & 0xf) << 32 | u64::from(self.low.get());
+        (address, usize::from(high >> 4))
+    }
+}
 
 impl Tfd {
     /// Entry `index` of the ring at `base`.
@@ -30,34 +57,29 @@ impl Tfd {
         base: u64,
         index: u8,
     ) -> Result<Self, BadTfd> {
-        let mut bytes = [0; SIZE];
+        let mut tfd = Self::new_zeroed();
         let address = base.saturating_add(u64::from(index) * SIZE as u64);
         memory
-            .read_via(window, address, &mut bytes)
+            .read_via(window, address, tfd.as_mut_bytes())
             .map_err(BadTfd::Unmapped)?;
-        Self::parse(bytes)
+        tfd.checked()
     }
 
-    fn parse(bytes: [u8; SIZE]) -> Result<Self, BadTfd> {
-        let tfd = Self(bytes);
-        match tfd.count() {
+    fn checked(self) -> Result<Self, BadTfd> {
+        match self.count() {
             count if count == 0 || usize::from(count) > MAX_BUFFERS => Err(BadTfd::Buffers(count)),
-            _ => Ok(tfd),
+            _ => Ok(self),
         }
     }
 
     fn count(&self) -> u8 {
-        u8_at(&self.0, 3).unwrap_or(0) & 0x1f
+        self.count & 0x1f
     }
 
     /// Its buffers: address and length, in order.
     fn buffers(&self) -> impl Iterator<Item = (u64, usize)> {
-        (0..usize::from(self.count())).filter_map(|index| {
-            let low = u32_at(&self.0, 4 + 6 * index)?;
-            let high = u16_at(&self.0, 8 + 6 * index)?;
-            let address = u64::from(high & 0xf) << 32 | u64::from(low);
-            Some((address, usize::from(high >> 4)))
-        })
+        let named = self.buffers.iter().take(usize::from(self.count()));
+        named.map(|buffer| buffer.place())
     }
 
     /// Bytes in all buffers.
@@ -112,9 +134,18 @@ mod tests {
         bytes
     }
 
+    fn parse(bytes: [u8; SIZE]) -> Result<Tfd, BadTfd> {
+        Tfd::read_from_bytes(&bytes).unwrap().checked()
+    }
+
+    #[test]
+    fn a_descriptor_has_128_bytes() {
+        assert_eq!(SIZE, 128);
+    }
+
     #[test]
     fn thirty_six_bit_addresses_and_lengths() {
-        let tfd = Tfd::parse(descriptor(&[(0xf_1234_5678, 4095), (0x10, 0), (0x20, 8)])).unwrap();
+        let tfd = parse(descriptor(&[(0xf_1234_5678, 4095), (0x10, 0), (0x20, 8)])).unwrap();
         assert_eq!(tfd.buffers().next(), Some((0xf_1234_5678, 4095)));
         assert_eq!(tfd.len(), 4103);
     }
@@ -124,13 +155,13 @@ mod tests {
         for count in [0, 21, 31] {
             let mut bytes = [0; SIZE];
             bytes[3] = count;
-            assert_eq!(Tfd::parse(bytes), Err(BadTfd::Buffers(count)));
+            assert_eq!(parse(bytes), Err(BadTfd::Buffers(count)));
         }
     }
 
     #[test]
     fn pieces_cut_across_buffers() {
-        let tfd = Tfd::parse(descriptor(&[(0x100, 20), (0x200, 40), (0x300, 10)])).unwrap();
+        let tfd = parse(descriptor(&[(0x100, 20), (0x200, 40), (0x300, 10)])).unwrap();
         let pieces: Vec<_> = tfd.pieces(15, 62).collect();
         assert_eq!(pieces, [(0x10f, 5), (0x200, 40), (0x300, 2)]);
         assert_eq!(tfd.pieces(70, 90).count(), 0);

@@ -5,16 +5,25 @@ use airlane_dma::{Frame, Memory, Window};
 use airlane_dot11::{AccessCategory, Rate, frame::Header};
 use airlane_lane::stamp::{Point, Stamps};
 use airlane_waist::{STATIONS, StationIndex, Transmit, TxCipher, TxRate, TxReport, TxStatus};
+use zerocopy::{FromBytes, Unaligned};
 
 use crate::commands::Known;
 use crate::rate;
 use crate::response::{Transmitted, id};
 use crate::scheduler::{self, Queue};
 use crate::tfd::Tfd;
-use crate::wire::{array_at, u8_at, u16_at, u32_at};
+use crate::wire::{CommandHeader, TxCommand};
 
-/// Command header and transmit command: where the MAC header begins.
-const FRAME: usize = 4 + 56;
+/// What stands before the MAC header.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+struct Head {
+    header: CommandHeader,
+    command: TxCommand,
+}
+
+/// Where the MAC header begins.
+const FRAME: usize = size_of::<Head>();
 /// As much of a MAC header as there can be: four addresses, QoS, HT control.
 const LONGEST_HEADER: usize = 36;
 /// "No traffic identifier".
@@ -127,15 +136,17 @@ pub fn take(
         return Taken::Nothing;
     };
     let start = start.get(..length).unwrap_or_default();
-    if length < FRAME || u8_at(start, 0) != Some(id::TX) {
-        return Taken::Nothing;
-    }
-    let Some((mut in_flight, header)) = describe(start, known) else {
-        return Taken::Refuse(describe_headless(start));
+    let command = match Head::read_from_prefix(start) {
+        Ok((head, _)) if head.header.id == id::TX => head.command,
+        _ => return Taken::Nothing,
     };
+    let Ok(header) = Header::parse(start.get(FRAME..).unwrap_or_default()) else {
+        return Taken::Refuse(describe_headless(&command));
+    };
+    let mut in_flight = describe(&command, &header, known);
     in_flight.aggregated = queue.aggregates && in_flight.tid != NO_TID;
     let frame = |length, flags: &Flags| frame(length, &header, flags, tfd, memory, window, stamps);
-    match transmit(start, &header, frame) {
+    match transmit(&command, &header, frame) {
         Some(mut transmit) => {
             (transmit.queue, transmit.category) = (number, queue.category());
             transmit.aggregate = in_flight.aggregated;
@@ -145,32 +156,26 @@ pub fn take(
     }
 }
 
-fn flags(start: &[u8]) -> Option<Flags> {
-    Some(Flags::from_bits_retain(u32_at(start, 4 + 0x04)?))
+fn flags(command: &TxCommand) -> Flags {
+    Flags::from_bits_retain(command.flags.get())
 }
 
-fn describe(start: &[u8], known: &Known) -> Option<(InFlight, Header)> {
-    let header = Header::parse(start.get(FRAME..)?).ok()?;
-    let flags = flags(start)?;
-    let station = u8_at(start, 4 + 0x10)?;
-    let ladder = known.first_rates.get(usize::from(station)).copied();
-    let fixed = u32_at(start, 4 + 0x0c)?;
-    let by_station = flags.contains(Flags::STATION_RATE);
-    let in_flight = InFlight {
-        station,
-        tid: response_tid(&header, u8_at(start, 4 + 0x33)?),
-        rate: if by_station {
-            ladder.unwrap_or(0)
+fn describe(command: &TxCommand, header: &Header, known: &Known) -> InFlight {
+    let first_rate = known.first_rates.get(usize::from(command.station));
+    InFlight {
+        station: command.station,
+        tid: response_tid(header, command.tid),
+        rate: if flags(command).contains(Flags::STATION_RATE) {
+            first_rate.copied().unwrap_or(0)
         } else {
-            fixed
+            command.rate.get()
         },
-        byte_count: u16_at(start, 4)?,
+        byte_count: command.length.get(),
         frame_control: header.control.bits(),
         sequence_control: header.sequence_control.unwrap_or(0),
         aggregated: false,
         answerable: true,
-    };
-    Some((in_flight, header))
+    }
 }
 
 /// QoS data has its own; a QoS null frame, which takes no sequence number, has none.
@@ -183,9 +188,9 @@ fn response_tid(header: &Header, tid: u8) -> u8 {
 }
 
 /// For a frame whose MAC header cannot be read.
-fn describe_headless(start: &[u8]) -> InFlight {
+fn describe_headless(command: &TxCommand) -> InFlight {
     InFlight {
-        station: u8_at(start, 4 + 0x10).unwrap_or(0),
+        station: command.station,
         tid: NO_TID,
         answerable: true,
         ..InFlight::default()
@@ -195,28 +200,27 @@ fn describe_headless(start: &[u8]) -> InFlight {
 /// `None` for what the NIC cannot send: a frame shorter than it claims, not mapped, for a station
 /// outside the table, or with a cipher that only old networks use.
 fn transmit(
-    start: &[u8],
+    command: &TxCommand,
     header: &Header,
     frame: impl FnOnce(usize, &Flags) -> Option<Frame>,
 ) -> Option<Transmit> {
-    let flags = flags(start)?;
-    let station = u8_at(start, 4 + 0x10)?;
-    let length = usize::from(u16_at(start, 4)?);
-    if usize::from(station) >= STATIONS || length < header.length {
+    let flags = flags(command);
+    let length = usize::from(command.length.get());
+    if usize::from(command.station) >= STATIONS || length < header.length {
         return None;
     }
     Some(Transmit {
         frame: frame(length, &flags)?,
         queue: 0,
         category: AccessCategory::default(),
-        station: StationIndex(station),
+        station: StationIndex(command.station),
         acknowledge: flags.contains(Flags::ACKNOWLEDGE),
         assign_sequence: flags.contains(Flags::ASSIGN_SEQUENCE),
         protect: flags.contains(Flags::PROTECT),
         aggregate: false,
-        rate: tx_rate(start, &flags)?,
-        cipher: cipher(start)?,
-        retry_limit: u8_at(start, 4 + 0x32)?,
+        rate: tx_rate(command, &flags),
+        cipher: cipher(command)?,
+        retry_limit: command.data_retry_limit,
     })
 }
 
@@ -244,18 +248,17 @@ fn frame(
     (frame.len() == length).then_some(frame)
 }
 
-fn tx_rate(start: &[u8], flags: &Flags) -> Option<TxRate> {
+fn tx_rate(command: &TxCommand, flags: &Flags) -> TxRate {
     if flags.contains(Flags::STATION_RATE) {
-        return Some(TxRate::Table);
+        return TxRate::Table;
     }
-    let rate = rate::decode(u32_at(start, 4 + 0x0c)?).unwrap_or(Rate::OFDM_6);
-    Some(TxRate::Fixed(rate))
+    TxRate::Fixed(rate::decode(command.rate.get()).unwrap_or(Rate::OFDM_6))
 }
 
-fn cipher(start: &[u8]) -> Option<TxCipher> {
-    match u8_at(start, 4 + 0x11)? & 7 {
+fn cipher(command: &TxCommand) -> Option<TxCipher> {
+    match command.security & 7 {
         0 => Some(TxCipher::None),
-        2 => Some(TxCipher::Ccmp(array_at(start, 4 + 0x14)?)),
+        2 => Some(TxCipher::Ccmp(command.key)),
         _ => None,
     }
 }

@@ -9,6 +9,16 @@ pub fn read<T: FromBytes + Unaligned>(bytes: &[u8]) -> Option<T> {
     T::read_from_prefix(bytes).ok().map(|(layout, _)| layout)
 }
 
+/// `struct iwl_cmd_header`.
+#[derive(FromBytes, Unaligned)]
+#[repr(C)]
+pub struct CommandHeader {
+    pub id: u8,
+    group: u8,
+    /// Index in bits 7:0, queue in 12:8.
+    pub sequence: U16,
+}
+
 /// `struct iwl_tx_cmd`, before a frame or a probe request's template.
 #[derive(FromBytes, Unaligned)]
 #[repr(C)]
@@ -34,11 +44,6 @@ pub struct TxCommand {
     pub tid: u8,
     timeout: U16,
     txop: U16,
-}
-
-/// The byte at `at`.
-pub fn u8_at(bytes: &[u8], at: usize) -> Option<u8> {
-    bytes.get(at).copied()
 }
 
 /// The 16-bit field at `at`.
