@@ -57,7 +57,7 @@ impl Outstanding {
 pub enum Taken {
     /// A command for the radio.
     Ask(Outstanding, Command),
-    /// Answered by the card itself.
+    /// A command that the card itself answers.
     Acknowledge(Outstanding, Reply),
     /// The same, because its payload makes no sense.
     Malformed(Outstanding, Reply),

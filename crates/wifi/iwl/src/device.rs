@@ -236,12 +236,12 @@ impl Device {
         self.in_flight > 0 || self.commands.waiting().next().is_some()
     }
 
-    /// Which card it is.
+    /// Model and address, as given to [`Self::new`].
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// What it has counted so far.
+    /// Counters since [`Self::new`]; a reset keeps them.
     pub fn counters(&self) -> Counters {
         Counters {
             interrupts: self.interrupts.rises(),

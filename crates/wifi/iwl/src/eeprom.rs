@@ -23,10 +23,10 @@ type Entry = [u8; 2];
 const OPEN: Entry = [0x2b, 15];
 /// Valid, passive scanning only, radar, wide.
 const PASSIVE: Entry = [0x31, 15];
-/// No such channel.
+/// A channel that the card may not use.
 const NONE: Entry = [0, 0];
 
-/// The content.
+/// The memory behind the port, as the factory wrote it.
 pub struct Eeprom {
     bytes: Box<[u8]>,
 }

@@ -45,7 +45,7 @@ impl<T, A> InOrder<T, A> {
         self.entries.len() >= CAPACITY
     }
 
-    /// Ring index of the oldest.
+    /// Ring index of the oldest entry, or of the next one when none is outstanding.
     pub fn head(&self) -> u8 {
         self.head
     }

@@ -96,7 +96,7 @@ impl Interrupts {
         self.index = 0;
     }
 
-    /// Everything off.
+    /// Line down, table off, no message due; the count of rises stays.
     pub fn reset(&mut self) {
         *self = Self {
             rises: self.rises,
@@ -109,7 +109,7 @@ impl Interrupts {
         std::mem::take(&mut self.message_due)
     }
 
-    /// The line.
+    /// True while an unmasked cause is pending.
     pub fn level(&self) -> bool {
         self.level
     }

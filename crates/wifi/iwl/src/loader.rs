@@ -14,7 +14,7 @@ const ERROR_TABLE: u32 = 148;
 /// Greatest byte count of one transfer: the driver's largest chunk.
 const LARGEST_CHUNK: usize = 0x2_0000;
 
-/// The microcode's life.
+/// Where the microcode is between reset, load, start and halt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Microcode {
     /// Nothing loaded since the last reset.
@@ -22,7 +22,7 @@ pub enum Microcode {
     Absent,
     /// At least one section is loaded; the CPU is held in reset.
     Loaded,
-    /// The CPU runs.
+    /// The CPU runs: commands and frames are taken.
     Running,
     /// The CPU was stopped, or died; only a reset helps.
     Halted,

@@ -21,17 +21,17 @@ pub enum Model {
     Wifi6300,
 }
 
-/// No card has this name.
+/// A name that is none of [`Model::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no card of that name")]
 pub struct UnknownModel;
 
-/// One particular card.
+/// Model and address of one card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Which card.
+    /// What the driver finds on the bus.
     pub model: Model,
-    /// Its address, as the EEPROM says.
+    /// The MAC address in its EEPROM or OTP.
     pub address: MacAddr,
 }
 

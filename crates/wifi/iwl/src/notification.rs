@@ -62,7 +62,7 @@ pub fn calibration_complete() -> Packet {
     Packet::zeroed(id::CALIBRATION_COMPLETE, NOTIFICATION, 4)
 }
 
-/// 1 is 2.4 GHz.
+/// As notifications spell a band: 1 is 2.4 GHz, 0 is 5 GHz.
 fn band(channel: Channel) -> u8 {
     u8::from(channel.band() == Band::Ghz2)
 }

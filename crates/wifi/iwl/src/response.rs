@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::wire::put;
 
-/// Longest payload: statistics.
+/// Bytes of the longest payload, statistics.
 const MAX_PAYLOAD: usize = 480;
 /// The payload of a transmit response, of which there is one for each frame. Longer ones, which are rare, are
 /// allocated.
@@ -17,7 +17,7 @@ pub const NOTIFICATION: u16 = 1 << 15;
 /// Degrees Celsius that the card reports: far from any throttling.
 const TEMPERATURE: u32 = 40;
 
-/// Ids of what the card sends unasked.
+/// Ids of what the card sends of itself, and of the response to a transmit command.
 pub mod id {
     /// The microcode has started.
     pub const ALIVE: u8 = 0x01;
@@ -41,14 +41,14 @@ pub mod id {
     pub const RX_MPDU: u8 = 0xc1;
 }
 
-/// One packet.
+/// A response or notification before it is written into a receive buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// What it is.
+    /// Id of the command that it answers, or of [`id`].
     pub id: u8,
-    /// Which ring entry it answers, or [`NOTIFICATION`].
+    /// The sequence word of the ring entry that it answers, or [`NOTIFICATION`].
     pub sequence: u16,
-    /// What it says.
+    /// The bytes after the header of eight, at most [`MAX_PAYLOAD`].
     pub payload: SmallVec<[u8; TRANSMITTED]>,
 }
 
@@ -81,12 +81,12 @@ pub enum Shape {
     Scan,
     /// le32: 1 aborting, 2 nothing to abort.
     ScanAbort,
-    /// 480 bytes.
+    /// 480 bytes: flags, temperature, and counters that are all zero.
     Statistics,
 }
 
 impl Shape {
-    /// In words, for the document.
+    /// The shape in words, for the document.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Generic => "8 zero bytes",
@@ -151,9 +151,9 @@ pub fn alive(error_table: u32) -> Packet {
 /// The report on one frame (`struct iwlagn_tx_resp`, its status, and the next index to reclaim).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmitted {
-    /// The ring entry.
+    /// Sequence word of the ring entry: index in bits 7:0, queue in 12:8.
     pub sequence: u16,
-    /// Status code.
+    /// 1 is success; others as `TX_STATUS_*` of `dvm/commands.h`.
     pub status: u8,
     /// Attempts beyond the first.
     pub retries: u8,
@@ -161,22 +161,22 @@ pub struct Transmitted {
     pub rts_failures: u8,
     /// Rate word of the first attempt.
     pub rate: u32,
-    /// Time on the medium.
+    /// Time on the medium, in microseconds.
     pub airtime: u16,
     /// Sequence control as sent.
     pub sequence_control: u16,
-    /// Length of the frame.
+    /// Bytes of the frame, without its padding.
     pub byte_count: u16,
     /// Station in bits 7:4, traffic identifier in 3:0 (8: none).
     pub ra_tid: u8,
-    /// Frame control.
+    /// The frame's first two bytes (IEEE 802.11-2020 9.2.4.1).
     pub frame_control: u16,
     /// Everything before this ring index, or sequence number, is done.
     pub next: u16,
 }
 
 impl Transmitted {
-    /// The 40-byte packet.
+    /// The packet, with a payload of 40 bytes.
     pub fn encode(&self) -> Packet {
         Packet::zeroed(id::TX, self.sequence, TRANSMITTED)
             .with(0x00, &[1, 0, self.rts_failures, self.retries])

@@ -22,7 +22,7 @@ const ALIGNMENT: usize = 64;
 /// Ends the packets of a buffer that is not full.
 const TERMINATOR: [u8; 4] = 0x5555_0000_u32.to_le_bytes();
 
-/// One thing to write.
+/// What waits for a buffer.
 #[derive(Debug)]
 enum Outgoing {
     Packet(Packet),
@@ -32,7 +32,7 @@ enum Outgoing {
     Mpdu(Received),
 }
 
-/// What a delivery did.
+/// What one delivery has written and lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
     /// Buffers closed.
@@ -43,7 +43,7 @@ pub struct Delivery {
     pub lost: u64,
 }
 
-/// The ring.
+/// The receive ring of 256 buffers, and what waits for them.
 #[derive(Default)]
 pub struct RxRing {
     enabled: bool,
@@ -60,7 +60,7 @@ pub struct RxRing {
     windows: Windows,
 }
 
-/// Where the card looked last.
+/// Translations of the places that the card touched last.
 struct Windows {
     ring: Window,
     buffers: Window,

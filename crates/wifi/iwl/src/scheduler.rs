@@ -6,21 +6,21 @@ use airlane_waist::Tag;
 
 use crate::registers::scd;
 
-/// Queues of the card.
+/// [`scd::QUEUES`], as the length of an array.
 pub const QUEUES: usize = scd::QUEUES as usize;
 /// The FIFO of the command queue.
 const COMMAND_FIFO: u8 = 7;
 
-/// One queue's place.
+/// Where a queue stands.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Queue {
     /// Index of the next descriptor to fetch.
     pub next: u8,
-    /// Index that must not be fetched yet.
+    /// Index of the first descriptor that the driver has not released.
     pub write: u8,
     /// The queue may fetch.
     pub active: bool,
-    /// Its FIFO.
+    /// FIFO that it feeds, 0 to 7.
     pub fifo: u8,
     /// It serves a block-ack agreement: ring indices follow the sequence numbers of its frames.
     pub aggregates: bool,
@@ -51,7 +51,7 @@ impl Queue {
     }
 }
 
-/// Every queue.
+/// The queues, by number, and whose turn it is.
 #[derive(Default)]
 pub struct Scheduler {
     queues: [Queue; QUEUES],

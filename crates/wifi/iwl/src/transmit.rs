@@ -30,7 +30,7 @@ const LONGEST_HEADER: usize = 36;
 const NO_TID: u8 = 8;
 
 bitflags::bitflags! {
-    /// Transmit flags.
+    /// `TX_CMD_FLG_*`.
     struct Flags: u32 {
         const PROTECT = 1;
         const ACKNOWLEDGE = 1 << 3;
@@ -40,7 +40,7 @@ bitflags::bitflags! {
     }
 }
 
-/// Status codes of transmit responses.
+/// Status codes of transmit responses, `TX_STATUS_*`.
 mod code {
     pub const SUCCESS: u8 = 0x01;
     pub const LONG_LIMIT: u8 = 0x83;
@@ -64,7 +64,7 @@ pub struct InFlight {
     answerable: bool,
 }
 
-/// How a transmission ended.
+/// What the response says of how a transmission ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Completion {
     status: u8,
@@ -76,9 +76,9 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// Dropped by a flush.
+    /// A flush dropped the frame.
     pub const FLUSHED: Self = Self::unsent(code::FLUSHED);
-    /// Not acceptable.
+    /// The card did not hand the frame to the radio.
     pub const REFUSED: Self = Self::unsent(code::HOST_ABORTED);
 
     const fn unsent(status: u8) -> Self {

@@ -13,7 +13,7 @@ use airlane_waist::Command;
 pub(crate) use crate::response::Shape;
 pub(crate) use rxon::Rxon;
 
-/// Id of SCAN.
+/// Id of SCAN, whose refusal is told by a notification as well.
 pub(crate) const SCAN: u8 = 0x80;
 
 /// How long a payload may be.
@@ -35,9 +35,9 @@ impl Length {
 /// What a payload turned out to ask for.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// This, of the radio.
+    /// The radio is to do this.
     Radio(Command),
-    /// This, and when it is done the driver waits for CALIBRATION_COMPLETE.
+    /// The same, and the driver then waits for CALIBRATION_COMPLETE.
     Calibration(Command),
     /// Nothing that anybody but the card needs to know.
     Nothing,
@@ -59,14 +59,14 @@ pub(crate) struct Known {
 /// Decodes a payload of allowed length; `None` when its content makes no sense.
 type Decode = fn(&mut Known, &[u8]) -> Option<Asked>;
 
-/// One command.
+/// A row of the table.
 pub(crate) struct HostCommand {
     pub id: u8,
     pub name: &'static str,
     pub length: Length,
     pub decode: Decode,
     pub response: Shape,
-    /// What becomes of it, for the document.
+    /// What the card makes of the command, for the document.
     pub effect: &'static str,
 }
 
@@ -80,7 +80,7 @@ impl HostCommand {
     }
 }
 
-/// The command with this id.
+/// The row with this id.
 pub(crate) fn find(id: u8) -> Option<&'static HostCommand> {
     let at = TABLE.binary_search_by_key(&id, |command| command.id).ok()?;
     TABLE.get(at)
@@ -340,18 +340,18 @@ fn nothing(_: &mut Known, _: &[u8]) -> Option<Asked> {
     Some(Asked::Nothing)
 }
 
-/// One command, in words.
+/// A row of the table in words.
 #[derive(Clone, Copy, Debug)]
 pub struct Description {
-    /// Its id.
+    /// First byte of the command's header.
     pub id: u8,
     /// The driver's name for it.
     pub name: &'static str,
     /// Bytes of payload, and whether more are allowed.
     pub length: (usize, bool),
-    /// What becomes of it; names of the waist's commands stand as they are spelled there.
+    /// What the card makes of the command; names of the waist's commands stand as they are spelled there.
     pub effect: &'static str,
-    /// What answers it.
+    /// Length and meaning of the response.
     pub response: &'static str,
 }
 

@@ -93,7 +93,7 @@ fn radio(command: Command) -> Option<Asked> {
     Some(Asked::Radio(command))
 }
 
-/// QOS_PARAM.
+/// QOS_PARAM: contention parameters of each category.
 pub fn edca(_: &mut Known, payload: &[u8]) -> Option<Asked> {
     let asked: QosCommand = read(payload)?;
     let parameters = asked.categories.map(|of| EdcaParameters {
@@ -105,7 +105,7 @@ pub fn edca(_: &mut Known, payload: &[u8]) -> Option<Asked> {
     radio(Command::Edca(parameters))
 }
 
-/// RXON_TIMING.
+/// RXON_TIMING: the BSS's intervals. The beacon interval is kept for channel switches.
 pub fn timing(known: &mut Known, payload: &[u8]) -> Option<Asked> {
     let asked: TimingCommand = read(payload)?;
     let timing = Timing {
@@ -126,7 +126,7 @@ pub fn flush(_: &mut Known, payload: &[u8]) -> Option<Asked> {
     radio(Command::Flush(mask))
 }
 
-/// LEDS.
+/// LEDS: on or off, and how fast.
 pub fn led(_: &mut Known, _: &[u8]) -> Option<Asked> {
     radio(Command::Led)
 }
@@ -136,17 +136,17 @@ pub fn coexistence(_: &mut Known, _: &[u8]) -> Option<Asked> {
     radio(Command::Coexistence)
 }
 
-/// CT_KILL_CONFIG.
+/// CT_KILL_CONFIG: the temperatures at which the card switches itself off.
 pub fn thermal(_: &mut Known, _: &[u8]) -> Option<Asked> {
     radio(Command::Thermal)
 }
 
-/// SENSITIVITY.
+/// SENSITIVITY: thresholds of the receiver.
 pub fn sensitivity(_: &mut Known, _: &[u8]) -> Option<Asked> {
     radio(Command::Sensitivity)
 }
 
-/// PHY_CALIBRATION.
+/// PHY_CALIBRATION: results of an earlier calibration.
 pub fn calibrate(_: &mut Known, _: &[u8]) -> Option<Asked> {
     radio(Command::Calibrate)
 }
@@ -161,7 +161,7 @@ pub fn calibration_config(_: &mut Known, payload: &[u8]) -> Option<Asked> {
     }
 }
 
-/// POWER_TABLE.
+/// POWER_TABLE: when the station may sleep, and for how long.
 pub fn power_table(_: &mut Known, payload: &[u8]) -> Option<Asked> {
     let asked: PowerCommand = read(payload)?;
     let [.., longest] = asked.sleep_intervals;

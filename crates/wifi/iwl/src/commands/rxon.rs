@@ -43,7 +43,7 @@ pub struct RxonAssocCommand {
 }
 
 bitflags::bitflags! {
-    /// RXON flags.
+    /// `RXON_FLG_*`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Flags: u32 {
         /// 2.4 GHz.
@@ -60,7 +60,7 @@ bitflags::bitflags! {
         const MIXED = 1 << 26;
     }
 
-    /// RXON filter flags.
+    /// `RXON_FILTER_*`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Filter: u32 {
         const PROMISCUOUS = 1;

@@ -58,7 +58,7 @@ struct ChannelEntry {
     passive_dwell: U16,
 }
 
-/// SCAN.
+/// SCAN. Malformed without a channel, or with one that the band does not have.
 pub fn decode(_: &mut Known, payload: &[u8]) -> Option<Asked> {
     let (asked, rest) = ScanCommand::read_from_prefix(payload).ok()?;
     let template = usize::from(asked.probe.length.get());
@@ -82,7 +82,7 @@ pub fn decode(_: &mut Known, payload: &[u8]) -> Option<Asked> {
     Some(Asked::Radio(Command::Scan(Box::new(request))))
 }
 
-/// SCAN_ABORT.
+/// SCAN_ABORT, whatever its payload.
 pub fn abort(_: &mut Known, _: &[u8]) -> Option<Asked> {
     Some(Asked::Radio(Command::AbortScan))
 }

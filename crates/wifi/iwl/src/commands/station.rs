@@ -182,7 +182,7 @@ fn key(station: StationIndex, key: &KeyInformation) -> Command {
     }))
 }
 
-/// REMOVE_STA.
+/// REMOVE_STA: by address, whatever its index.
 pub fn remove(_: &mut Known, payload: &[u8]) -> Option<Asked> {
     let asked: RemoveStationCommand = read(payload)?;
     radio(Command::RemoveStation(MacAddr(asked.address)))

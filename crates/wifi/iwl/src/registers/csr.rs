@@ -20,12 +20,12 @@ pub const PRPH_WADDR: u32 = 0x444;
 pub const PRPH_RADDR: u32 = 0x448;
 /// EEPROM_GP: the OTP is good, there is no EEPROM.
 pub const SIGNATURE_OTP: u32 = 1;
-/// OTP_GP: the OTP is what there is.
+/// OTP_GP: the card has an OTP and no EEPROM.
 pub const OTP_SELECTED: u32 = 1 << 16;
 /// One past the last register of this block; the DMA engine's begin at 0x1000.
 pub const END: u32 = 0x1000;
 
-/// RESET: uCode shall die.
+/// RESET: the microcode is to die.
 pub const RESET_FORCE_NMI: u32 = 1 << 1;
 /// RESET: full reset, clears itself.
 pub const RESET_SW: u32 = 1 << 7;
@@ -36,7 +36,7 @@ pub const RESET_STOP_MASTER: u32 = 1 << 9;
 
 /// GP_CNTRL: the clock runs and the bus may reach the card's inside.
 pub const GP_MAC_CLOCK_READY: u32 = 1 << 0;
-/// GP_CNTRL: power up.
+/// GP_CNTRL: the driver asks for power and clock.
 pub const GP_INIT_DONE: u32 = 1 << 2;
 /// GP_CNTRL: set while the radio switch is on.
 const GP_RADIO_ENABLED: u32 = 1 << 27;
@@ -47,7 +47,7 @@ const fn at(offset: u32, name: &'static str, rule: Rule, source: &'static str) -
     Register::new(offset, name, rule, source)
 }
 
-/// The table.
+/// Registers of control and status, and the windows to device memory and peripherals.
 pub static BLOCK: Block = Block {
     name: "CSR and HBUS",
     access: "BAR 0, 32-bit accesses; bytes only at 0x004 and 0x005.",

@@ -25,7 +25,7 @@ const fn at(offset: u32, name: &'static str, rule: Rule, source: &'static str) -
     Register::new(offset, name, rule, source)
 }
 
-/// The table.
+/// Registers of the DMA engine.
 pub static BLOCK: Block = Block {
     name: "FH: DMA engine",
     access: "BAR 0, 32-bit accesses.",

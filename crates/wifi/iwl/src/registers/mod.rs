@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 /// What a write does to a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Nothing.
+    /// The value stays.
     ReadOnly,
     /// Stores the bits of this mask.
     Masked(u32),
@@ -81,7 +81,7 @@ pub enum Port {
 pub struct Register {
     /// Offset in bytes of the first.
     pub offset: u32,
-    /// Its name in the driver's headers, without prefix.
+    /// The driver's name for it, without prefix.
     pub name: &'static str,
     /// Its value after a reset.
     pub reset: u32,
@@ -130,15 +130,15 @@ impl Register {
 
 /// A table of registers that share one address space.
 pub struct Block {
-    /// What it is.
+    /// The hardware unit, as the document's heading.
     pub name: &'static str,
-    /// How the driver reaches it.
+    /// By which accesses the driver reaches the block.
     pub access: &'static str,
-    /// Its registers, by ascending offset.
+    /// By ascending offset.
     pub registers: &'static [Register],
 }
 
-/// Every block of the card.
+/// Every block of registers, in the order of the document.
 pub const BLOCKS: [&Block; 4] = [&csr::BLOCK, &fh::BLOCK, &prph::BLOCK, &scd::BLOCK];
 
 /// True when offsets ascend and everything is aligned to 32 bits.
@@ -159,31 +159,31 @@ const fn well_formed(registers: &[Register]) -> bool {
     true
 }
 
-/// What became of a write.
+/// The effect of a guest's write, once the rule was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// The rule was applied; that is all.
+    /// The bank has stored what the rule lets through; the device has nothing to do.
     Stored,
-    /// The rule was applied, and the device acts: for this element of the row.
+    /// Stored, and the device acts for this element of the row.
     Rings(Doorbell, u32),
     /// Nothing was stored: device code takes the value, for this element of the row.
     Port(Port, u32),
-    /// There is no such register.
+    /// No row of the block covers the offset.
     Unlisted,
 }
 
 /// What a read found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// This value.
+    /// The register's value.
     Value(u32),
     /// Device code knows the value of this element of the row.
     Port(Port, u32),
-    /// There is no such register.
+    /// No row of the block covers the offset.
     Unlisted,
 }
 
-/// The values of a block.
+/// The values that a block's registers have now.
 pub(crate) struct Bank {
     block: &'static Block,
     /// Index of each row's first value.
@@ -192,7 +192,7 @@ pub(crate) struct Bank {
 }
 
 impl Bank {
-    /// All at their reset values.
+    /// Every register at its reset value.
     pub fn new(block: &'static Block) -> Self {
         let mut starts = Vec::with_capacity(block.registers.len());
         let mut values = Vec::new();
@@ -207,12 +207,12 @@ impl Bank {
         }
     }
 
-    /// Back to the reset values.
+    /// Puts every register back to its reset value.
     pub fn reset(&mut self) {
         *self = Self::new(self.block);
     }
 
-    /// A guest's read.
+    /// A guest's read at this offset.
     pub fn read(&self, offset: u32) -> Found {
         match self.find(offset) {
             None => Found::Unlisted,
@@ -223,7 +223,7 @@ impl Bank {
         }
     }
 
-    /// A guest's write.
+    /// A guest's write at this offset, by the rule of its row.
     pub fn write(&mut self, offset: u32, value: u32) -> Written {
         let Some(Place { row, element, at }) = self.find(offset) else {
             return Written::Unlisted;
@@ -280,7 +280,7 @@ impl Bank {
     }
 }
 
-/// Where an offset leads.
+/// The row, and the register in it, that covers an offset.
 struct Place {
     row: &'static Register,
     /// Which one of the row's registers, counted from 0.

@@ -2,12 +2,12 @@
 
 use super::{Block, Doorbell, Register, Rule, well_formed};
 
-/// Bits of an address that count.
+/// Bits of a peripheral address that the card decodes.
 pub const ADDRESS_MASK: u32 = 0x000f_ffff;
 
 const ALL: u32 = u32::MAX;
 
-/// The table.
+/// Registers of peripherals outside the scheduler.
 pub static BLOCK: Block = Block {
     name: "PRPH: peripherals",
     access: "Through HBUS_TARG_PRPH_*.",

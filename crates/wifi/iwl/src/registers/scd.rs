@@ -12,12 +12,12 @@ pub const AGGR_SEL: u32 = 0x2e48;
 pub const QUEUES: u8 = 20;
 /// Where the scheduler's SRAM lies behind the memory window.
 pub const SRAM_BASE: u32 = 0x00c0_0000;
-/// Its size: contexts, states, RA/TID translation.
+/// Bytes of the scheduler's SRAM: contexts, states, RA/TID translation.
 pub const SRAM_SIZE: u32 = 0x1000;
 
 const ALL: u32 = u32::MAX;
 
-/// The table.
+/// Registers of the transmit scheduler.
 pub static BLOCK: Block = Block {
     name: "SCD: transmit scheduler",
     access: "Through HBUS_TARG_PRPH_*.",
