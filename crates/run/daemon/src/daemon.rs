@@ -126,7 +126,10 @@ impl Daemon {
             daemon.capture = Some(Capture::create(path, tapped)?);
         }
         let mut parts = Vec::new();
-        for (((lane, vm), report), stamps) in vms.into_iter().zip(reports).zip(recorders.lanes) {
+        // There are recorders for as many lanes as one card has VM-IDs; the other lanes go untraced.
+        let stamps = recorders.lanes.into_iter();
+        let stamps = stamps.chain(std::iter::repeat_with(Stamps::default));
+        for (((lane, vm), report), stamps) in vms.into_iter().zip(reports).zip(stamps) {
             let (card, id) = engine.vm(lane).context("its lane was given out")?;
             let tuning = config.cards.get(card).context("its card is there")?.tuning;
             let memory = Memory::translated(tuning.translation, id, &vm.name);
@@ -310,6 +313,7 @@ fn engine(
         added.set_data_path(card.tuning.data_path);
         for vm in &card.vms {
             let lane = wifi.add_lane(number)?;
+            wifi.attach(lane)?;
             wifi.assign(lane, vm.address, vm.address_policy);
             wifi.set_weight(lane, vm.weight);
             vms.push((lane, vm.clone()));

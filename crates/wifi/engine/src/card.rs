@@ -3,8 +3,8 @@
 use airlane_air::{Air, AirEvent, RadioConfig, RadioId};
 use airlane_host_driver::{Host, HostConfig};
 use airlane_lane::{Instant, LaneId, VmId};
-use airlane_nic::Nic;
-use airlane_waist::{Event, NicEvent};
+use airlane_nic::{Nic, VmCounters};
+use airlane_waist::{Command, Event, NicEvent, PerVm, Request, Tag};
 
 use crate::data_path::DataPath;
 
@@ -15,8 +15,30 @@ pub struct Card {
     pub(crate) nic: Nic,
     pub(crate) radio: RadioId,
     pub(crate) data_path: DataPath,
-    /// By VM-ID.
-    lanes: Vec<LaneId>,
+    seats: PerVm<Seat>,
+    /// What was counted of VMs whose VM-IDs have become free.
+    departed: Vec<(LaneId, VmCounters)>,
+}
+
+/// Whose a VM-ID is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Seat {
+    /// Nobody's.
+    #[default]
+    Free,
+    /// This lane's.
+    Taken(LaneId),
+    /// The VM of this lane has gone; the VM-ID is free when so many resets are done.
+    Leaving(LaneId, u32),
+}
+
+impl Seat {
+    fn lane(self) -> Option<LaneId> {
+        match self {
+            Self::Taken(lane) => Some(lane),
+            Self::Free | Self::Leaving(..) => None,
+        }
+    }
 }
 
 impl Card {
@@ -30,7 +52,8 @@ impl Card {
             nic: Nic::new(radio),
             radio,
             data_path: DataPath::default(),
-            lanes: Vec::new(),
+            seats: PerVm::default(),
+            departed: Vec::new(),
         }
     }
 
@@ -61,14 +84,32 @@ impl Card {
 
     /// The lane that has this VM-ID.
     pub fn lane(&self, vm: VmId) -> Option<LaneId> {
-        self.lanes.get(vm.index()).copied()
+        self.seats[vm].lane()
     }
 
-    /// Gives a lane the next VM-ID; `None` when all are given out.
+    /// Gives a lane the lowest free VM-ID; `None` when all are given out.
     pub(crate) fn admit(&mut self, lane: LaneId) -> Option<VmId> {
-        let vm = VmId::new(self.lanes.len()).ok()?;
-        self.lanes.push(lane);
+        let vm = VmId::all().find(|&vm| self.seats[vm] == Seat::Free)?;
+        self.seats[vm] = Seat::Taken(lane);
         Some(vm)
+    }
+
+    /// What was counted of VMs whose VM-IDs have become free since the last call.
+    pub(crate) fn departed(&mut self) -> impl Iterator<Item = (LaneId, VmCounters)> {
+        self.departed.drain(..)
+    }
+
+    /// The VM has gone, `resets` of which are not done yet: one more reset takes what it leaves, then its VM-ID is free.
+    pub(crate) fn retire(&mut self, now: Instant, vm: VmId, resets: u32) {
+        let Seat::Taken(lane) = self.seats[vm] else {
+            return;
+        };
+        self.seats[vm] = Seat::Leaving(lane, resets + 1);
+        let reset = Request {
+            tag: Tag(0),
+            command: Command::Reset,
+        };
+        self.host.request(now, vm, reset);
     }
 
     /// Lets host driver and NIC do what is due; says when to come back, and how many requests went from one to the
@@ -100,14 +141,24 @@ impl Card {
         let Self {
             host,
             nic,
-            lanes,
+            seats,
             data_path,
+            departed,
             ..
         } = self;
+        let mut left = Vec::new();
         let mut tell = |(vm, event): (VmId, Event)| {
-            // Only a lane's VM-ID has ever asked for anything.
-            if let Some(&lane) = lanes.get(vm.index()) {
-                tell(lane, event);
+            let done = matches!(event, Event::ResetDone);
+            match &mut seats[vm] {
+                Seat::Taken(lane) => tell(*lane, event),
+                Seat::Leaving(lane, resets) if done => {
+                    *resets -= 1;
+                    if *resets == 0 {
+                        left.push((*lane, vm));
+                    }
+                }
+                // The end of what the VM that has gone had begun.
+                Seat::Leaving(..) | Seat::Free => {}
             }
         };
         host.events().for_each(&mut tell);
@@ -123,6 +174,10 @@ impl Card {
                     host.events().for_each(&mut tell);
                 }
             }
+        }
+        for (lane, vm) in left {
+            seats[vm] = Seat::Free;
+            departed.push((lane, nic.release(vm)));
         }
         told
     }

@@ -14,6 +14,8 @@
 )]
 
 mod access_points;
+#[cfg(test)]
+mod attach_tests;
 mod built_in;
 mod card;
 pub mod counters;

@@ -146,13 +146,15 @@ fn card(card: &Card, at: Instant) -> CardStatus {
 fn vmacs_of(wifi: &Wifi, card: &Card) -> impl Iterator<Item = (usize, VmacStatus)> {
     card.nic().vmacs().filter_map(|view| {
         let lane = card.lane(view.vm)?;
+        let mut counters = view.counters;
+        counters.add(&wifi.counted_before(lane));
         let status = VmacStatus {
             address: Some(view.address).filter(|address| address.is_station()),
             bssid: Some(view.bssid).filter(|bssid| bssid.is_station()),
             channel: view.channel,
             associated: view.associated,
             link: wifi.journal().link(lane),
-            counters: named::vmac(&view.counters),
+            counters: named::vmac(&counters),
         };
         Some((lane.index(), status))
     })

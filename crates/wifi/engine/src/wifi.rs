@@ -7,7 +7,7 @@ use airlane_air::{Air, AirConfig, Position, RadioConfig};
 use airlane_dot11::{MacAddr, frame::Header};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_lane::{Engine, EventKind, Instant, LaneId, MAX_VMS, Next, VmId};
-use airlane_nic::AddressPolicy;
+use airlane_nic::{AddressPolicy, VmCounters};
 use airlane_waist::hwsim::{FromHwsim, ToHwsim};
 use airlane_waist::{Command, Event, Request};
 
@@ -35,11 +35,14 @@ pub enum Placed {
 /// A lane that a card does not take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaneError {
+    /// There is no such lane.
+    #[error("there is no {0}")]
+    NoLane(LaneId),
     /// There is no such card.
     #[error("there is no card {0}")]
     NoCard(usize),
     /// All its VM-IDs are given out.
-    #[error("one card serves {MAX_VMS} VMs, and card {0} has them")]
+    #[error("one card serves {MAX_VMS} VMs at once, and card {0} has them")]
     Full(usize),
     /// More lanes than have numbers.
     #[error("an engine has at most {max} lanes", max = u16::MAX)]
@@ -64,8 +67,14 @@ pub struct Wifi {
 struct Lane {
     /// Index into [`Wifi::cards`].
     card: usize,
-    /// Its VM-ID on that card.
-    vm: VmId,
+    /// Its VM-ID on that card, while a VM is attached.
+    vm: Option<VmId>,
+    /// Resets that it has asked for and has not been told the end of.
+    resets: u32,
+    assigned: Option<(MacAddr, AddressPolicy)>,
+    weight: u16,
+    /// Of the times when it had a VM-ID that it has no longer.
+    counters: VmCounters,
     events: VecDeque<Event>,
 }
 
@@ -89,7 +98,11 @@ impl Wifi {
     pub fn with_card(air: AirConfig, card: RadioConfig, access_points: AccessPoints) -> Self {
         let mut wifi = Self::new(air, access_points);
         let card = wifi.add_card(card);
-        while wifi.add_lane(card).is_ok() {}
+        for _ in VmId::all() {
+            // The card is there, and has as many VM-IDs.
+            let lane = wifi.add_lane(card);
+            let _ = lane.and_then(|lane| wifi.attach(lane));
+        }
         wifi
     }
 
@@ -99,41 +112,91 @@ impl Wifi {
         self.cards.len() - 1
     }
 
-    /// One more lane at this card, with a VM-ID of the card's own.
+    /// One more lane at this card, to which no VM is attached. There may be more lanes than VM-IDs.
     pub fn add_lane(&mut self, card: usize) -> Result<LaneId, LaneError> {
         let number = u16::try_from(self.lanes.len()).map_err(|_| LaneError::TooMany)?;
         let id = LaneId::new(number);
-        let at = self.cards.get_mut(card).ok_or(LaneError::NoCard(card))?;
-        let vm = at.admit(id).ok_or(LaneError::Full(card))?;
+        self.cards.get(card).ok_or(LaneError::NoCard(card))?;
         self.lanes.push(Lane {
             card,
-            vm,
+            vm: None,
+            resets: 0,
+            assigned: None,
+            weight: 1,
+            counters: VmCounters::default(),
             events: VecDeque::new(),
         });
         Ok(id)
     }
 
-    /// The card and the VM-ID behind a lane.
-    pub fn vm(&self, lane: LaneId) -> Option<(usize, VmId)> {
-        let lane = self.lanes.get(lane.index())?;
-        Some((lane.card, lane.vm))
+    /// A VM attaches to its lane: gives it the lowest VM-ID of the lane's card that is free, or the one that it has.
+    pub fn attach(&mut self, lane: LaneId) -> Result<VmId, LaneError> {
+        let at = self.lanes.get_mut(lane.index());
+        let at = at.ok_or(LaneError::NoLane(lane))?;
+        if let Some(vm) = at.vm {
+            return Ok(vm);
+        }
+        let card = self.cards.get_mut(at.card);
+        let card = card.ok_or(LaneError::NoCard(at.card))?;
+        let vm = card.admit(lane).ok_or(LaneError::Full(at.card))?;
+        at.vm = Some(vm);
+        if let Some((address, policy)) = at.assigned {
+            card.nic.assign(vm, address, policy);
+        }
+        card.nic.set_weight(vm, at.weight);
+        Ok(vm)
     }
 
-    fn card_of(&mut self, lane: LaneId) -> Option<(&mut Card, VmId)> {
-        let (card, vm) = self.vm(lane)?;
-        Some((self.cards.get_mut(card)?, vm))
+    /// The VM of a lane has gone, and what it had goes too; its VM-ID is free when that is done, at the latest when the
+    /// engine has run. What the lane asks for from now on is not done, until a VM attaches again; a reset is, for there
+    /// is nothing left.
+    pub fn detach(&mut self, now: Instant, lane: LaneId) {
+        let Some(at) = self.lanes.get_mut(lane.index()) else {
+            return;
+        };
+        let (Some(vm), Some(card)) = (at.vm.take(), self.cards.get_mut(at.card)) else {
+            return;
+        };
+        let resets = std::mem::take(&mut at.resets);
+        for _ in 0..resets {
+            at.events.push_back(Event::ResetDone);
+        }
+        card.retire(now, vm, resets);
+    }
+
+    /// The card of a lane, and the VM-ID while a VM is attached.
+    pub fn vm(&self, lane: LaneId) -> Option<(usize, VmId)> {
+        let lane = self.lanes.get(lane.index())?;
+        Some((lane.card, lane.vm?))
+    }
+
+    /// What was counted of a lane's VM at times when it had another VM-ID.
+    pub(crate) fn counted_before(&self, lane: LaneId) -> VmCounters {
+        let lane = self.lanes.get(lane.index());
+        lane.map(|lane| lane.counters).unwrap_or_default()
     }
 
     /// Gives a lane's VM its address, which is nobody else's on its card from now on.
     pub fn assign(&mut self, lane: LaneId, address: MacAddr, policy: AddressPolicy) {
-        if let Some((card, vm)) = self.card_of(lane) {
-            card.nic.assign(vm, address, policy);
+        let Some(at) = self.lanes.get_mut(lane.index()) else {
+            return;
+        };
+        at.assigned = Some((address, policy));
+        if let Some(card) = self.cards.get_mut(at.card) {
+            card.nic.reserve(address);
+            if let Some(vm) = at.vm {
+                card.nic.assign(vm, address, policy);
+            }
         }
     }
 
     /// Sets a lane's share of its card's airtime; 1 is the usual.
     pub fn set_weight(&mut self, lane: LaneId, weight: u16) {
-        if let Some((card, vm)) = self.card_of(lane) {
+        let Some(at) = self.lanes.get_mut(lane.index()) else {
+            return;
+        };
+        at.weight = weight;
+        if let (Some(card), Some(vm)) = (self.cards.get_mut(at.card), at.vm) {
             card.nic.set_weight(vm, weight);
         }
     }
@@ -222,11 +285,19 @@ impl Wifi {
         let mut tell = |lane: LaneId, event| {
             // A card names only lanes that were given out.
             if let Some(lane) = lanes.get_mut(lane.index()) {
+                let done = matches!(event, Event::ResetDone);
+                lane.resets = lane.resets.saturating_sub(u32::from(done));
                 lane.events.push_back(event);
             }
         };
         let told = cards.iter_mut().map(|card| card.tell_vms(now, &mut tell));
-        told.sum()
+        let told = told.sum();
+        for (lane, counters) in cards.iter_mut().flat_map(Card::departed) {
+            if let Some(lane) = lanes.get_mut(lane.index()) {
+                lane.counters.add(&counters);
+            }
+        }
+        told
     }
 
     /// Puts a radio elsewhere: signals follow from the next frame on.
@@ -302,12 +373,16 @@ impl Engine for Wifi {
             journal,
             ..
         } = self;
-        let Some(&Lane { card, vm, .. }) = lanes.get(lane.index()) else {
+        let Some(at) = lanes.get_mut(lane.index()) else {
             return;
         };
-        let Some(card) = cards.get_mut(card) else {
+        let reset = matches!(request.command, Command::Reset);
+        let (Some(vm), Some(card)) = (at.vm, cards.get_mut(at.card)) else {
+            // Of a VM that has gone. Its card waits for the end of a reset.
+            at.events.extend(reset.then_some(Event::ResetDone));
             return;
         };
+        at.resets += u32::from(reset);
         let frame = request.frame();
         stamp(card, Point::Taken, vm, frame);
         journal.request(now, lane, &request.command);
@@ -346,8 +421,8 @@ impl Engine for Wifi {
         let at = lanes.get_mut(lane.index())?;
         let event = at.events.pop_front()?;
         self.journal.event(self.now, lane, &event);
-        if let Some(card) = cards.get_mut(at.card) {
-            stamp(card, Point::Handed, at.vm, event.frame());
+        if let (Some(card), Some(vm)) = (cards.get_mut(at.card), at.vm) {
+            stamp(card, Point::Handed, vm, event.frame());
         }
         Some(event)
     }

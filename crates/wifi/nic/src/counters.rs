@@ -84,6 +84,44 @@ impl VmCounters {
         self.dropped[reason]
     }
 
+    /// Adds what was counted at another time.
+    pub fn add(&mut self, other: &Self) {
+        let Self {
+            offered,
+            sent,
+            sent_bytes,
+            failed,
+            dropped,
+            addresses_refused,
+            queued,
+            retries,
+            airtime,
+            contention,
+            received,
+            received_bytes,
+            decrypted,
+            undecryptable,
+            keys_set,
+        } = other;
+        self.offered += offered;
+        self.sent += sent;
+        self.sent_bytes += sent_bytes;
+        self.failed += failed;
+        for (reason, count) in dropped {
+            self.dropped[reason] += count;
+        }
+        self.addresses_refused += addresses_refused;
+        self.queued += queued;
+        self.retries += retries;
+        self.airtime.0 += airtime.0;
+        self.contention.0 += contention.0;
+        self.received += received;
+        self.received_bytes += received_bytes;
+        self.decrypted += decrypted;
+        self.undecryptable += undecryptable;
+        self.keys_set += keys_set;
+    }
+
     /// True when every offered frame is accounted for.
     pub fn conserved(&self) -> bool {
         let dropped: u64 = self.dropped.values().sum();

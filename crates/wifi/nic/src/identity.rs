@@ -3,6 +3,8 @@
 //!
 //! Not here: the check of each frame, which compares it with the address that its vMAC bears (`prepare`).
 
+use std::collections::BTreeSet;
+
 use airlane_dot11::MacAddr;
 use airlane_lane::VmId;
 use airlane_waist::PerVm;
@@ -26,20 +28,35 @@ struct Assignment {
 
 /// All assignments. A VM without one may bear what nobody else has.
 #[derive(Default)]
-pub(crate) struct Assignments(PerVm<Option<Assignment>>);
+pub(crate) struct Assignments {
+    of: PerVm<Option<Assignment>>,
+    /// Addresses that are kept for VMs which have no VM-ID now, or may have lost theirs.
+    reserved: BTreeSet<MacAddr>,
+}
 
 impl Assignments {
     pub(crate) fn assign(&mut self, vm: VmId, address: MacAddr, policy: AddressPolicy) {
-        self.0[vm] = Some(Assignment { address, policy });
+        self.of[vm] = Some(Assignment { address, policy });
+    }
+
+    /// Whoever gets this VM-ID next has no assignment.
+    pub(crate) fn release(&mut self, vm: VmId) {
+        self.of[vm] = None;
+    }
+
+    /// From now on only a VM to which it is assigned may bear the address.
+    pub(crate) fn reserve(&mut self, address: MacAddr) {
+        self.reserved.insert(address);
     }
 
     /// True when `vm` may bear `address` as far as assignments go. Zero is no address: the interface is down.
     pub(crate) fn allow(&self, vm: VmId, address: MacAddr) -> bool {
-        let mut all = self.0.iter().filter_map(|(_, assigned)| *assigned);
-        match self.0[vm] {
+        let mut all = self.of.iter().filter_map(|(_, assigned)| *assigned);
+        match self.of[vm] {
             _ if address == MacAddr::ZERO => true,
             Some(own) if own.address == address => true,
             Some(own) if own.policy == AddressPolicy::Fixed => false,
+            _ if self.reserved.contains(&address) => false,
             _ => !all.any(|other| other.address == address),
         }
     }
@@ -61,6 +78,20 @@ mod tests {
             assignments.assign(me, OWN, policy);
         }
         [OWN, NOBODYS, OTHERS, MacAddr::ZERO].map(|address| assignments.allow(me, address))
+    }
+
+    #[test]
+    fn a_reserved_address_waits_for_the_vm_to_which_it_is_assigned() {
+        let [me, other] = [0, 1].map(|number| VmId::new(number).unwrap());
+        let mut assignments = Assignments::default();
+        assignments.reserve(OTHERS);
+        assignments.assign(me, OWN, AddressPolicy::Free);
+        assert!(!assignments.allow(me, OTHERS), "its owner has not come");
+        assignments.assign(other, OTHERS, AddressPolicy::Fixed);
+        assert!(assignments.allow(other, OTHERS));
+        assignments.release(other);
+        assert!(!assignments.allow(me, OTHERS), "its owner has gone");
+        assert!(assignments.allow(other, NOBODYS), "the VM-ID is another's");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::channel::context::Contexts;
 use crate::channel::demand;
 use crate::channel::scheduler::{Action, ChannelScheduler, Demand, Dwell, Step};
 use crate::config::NicConfig;
+use crate::counters::VmCounters;
 use crate::identity::AddressPolicy;
 use crate::phy::Phy;
 use crate::power_save::{self, Place, PowerSaver};
@@ -103,6 +104,24 @@ impl Nic {
     /// bear what nobody else has.
     pub fn assign(&mut self, vm: VmId, address: MacAddr, policy: AddressPolicy) {
         self.card.vmacs.assign(vm, address, policy);
+    }
+
+    /// Keeps an address for the VM to which it is, or will be, assigned.
+    pub fn reserve(&mut self, address: MacAddr) {
+        self.card.vmacs.reserve(address);
+    }
+
+    /// The VM-ID is to be given to another VM, which has no assignment, the usual weight and counters of its own. The VM
+    /// must have been reset. Gives what was counted of it.
+    pub fn release(&mut self, vm: VmId) -> VmCounters {
+        if self.card.vmacs.get(vm).is_some() {
+            self.card
+                .out
+                .broken("a VM-ID is free once its vMAC has gone");
+        }
+        self.card.vmacs.release(vm);
+        self.set_weight(vm, 1);
+        std::mem::take(&mut self.card.out.vms[vm])
     }
 
     /// Sets a VM's share of the airtime, on its channel and among channels, relative to the others'; 1 is the

@@ -83,6 +83,14 @@ impl Vmacs {
         self.assignments.assign(vm, address, policy);
     }
 
+    pub(crate) fn reserve(&mut self, address: MacAddr) {
+        self.assignments.reserve(address);
+    }
+
+    pub(crate) fn release(&mut self, vm: VmId) {
+        self.assignments.release(vm);
+    }
+
     /// True when the address is one that this VM may have and that nobody else has.
     pub(crate) fn may_bear(&self, vm: VmId, address: MacAddr) -> bool {
         let taken = self.owner(address).is_some_and(|owner| owner != vm);

@@ -54,8 +54,9 @@ impl Cell {
         let mut radio = Wifi::new(air, AccessPoints::new(Vec::new()));
         for number in 0..cards {
             let card = radio.add_card(card(&format!("card-{number}")));
+            let lane = radio.add_lane(card).expect("the card is there");
             radio
-                .add_lane(card)
+                .attach(lane)
                 .expect("a card has room for its first VM");
         }
         Self::of(radio, passphrases, change)

@@ -1,0 +1,171 @@
+//! VMs that come and go: each has a VM-ID while it is attached, and what was counted of it stays its own.
+
+use airlane_air::{AirConfig, RadioConfig};
+use airlane_dot11::{Band, Channel, MacAddr};
+use airlane_lane::{Engine, Instant, LaneId, MAX_VMS, Micros};
+use airlane_nic::AddressPolicy;
+use airlane_waist::{Command, Event, Mode, ReceiveFilter, Refusal, Reply, Request, Tag, VifConfig};
+
+use crate::access_points::AccessPoints;
+use crate::status::RadioStatus;
+use crate::wifi::{LaneError, Wifi};
+
+const NOW: Instant = Instant(0);
+
+fn address(number: usize) -> MacAddr {
+    MacAddr([2, 0, 0, 0, 0, number as u8 + 1])
+}
+
+/// One card with so many lanes, each with an address of its own; no VM is attached.
+fn lanes(count: usize) -> (Wifi, Vec<LaneId>) {
+    let mut wifi = Wifi::new(AirConfig::default(), AccessPoints::new(Vec::new()));
+    let card = wifi.add_card(RadioConfig {
+        name: "card".to_owned(),
+        position: Default::default(),
+        tx_power: airlane_dot11::Dbm(15.0),
+    });
+    let lanes = (0..count).map(|number| {
+        let lane = wifi.add_lane(card).unwrap();
+        wifi.assign(lane, address(number), AddressPolicy::Free);
+        lane
+    });
+    let lanes = lanes.collect();
+    (wifi, lanes)
+}
+
+/// What a lane is told, in Rust's words for it: events cannot be compared.
+fn told(wifi: &mut Wifi, lane: LaneId) -> Vec<String> {
+    wifi.step(NOW);
+    let events = std::iter::from_fn(|| wifi.next_event(lane));
+    events.map(words).collect()
+}
+
+fn words(event: Event) -> String {
+    format!("{event:?}")
+}
+
+fn done(reply: Reply) -> [String; 1] {
+    [words(Event::Done(Tag(7), reply))]
+}
+
+fn reset_done() -> [String; 1] {
+    [words(Event::ResetDone)]
+}
+
+fn request(wifi: &mut Wifi, lane: LaneId, command: Command) {
+    let tag = Tag(7);
+    wifi.request(NOW, lane, Request { tag, command });
+}
+
+fn ask(wifi: &mut Wifi, lane: LaneId, command: Command) -> Vec<String> {
+    request(wifi, lane, command);
+    told(wifi, lane)
+}
+
+fn start(wifi: &mut Wifi, lane: LaneId) {
+    assert_eq!(ask(wifi, lane, Command::Initialize), done(Reply::Ok));
+}
+
+/// An interface that is up under this address.
+fn bear(wifi: &mut Wifi, lane: LaneId, address: MacAddr) -> Vec<String> {
+    let config = VifConfig {
+        address,
+        bssid: MacAddr::ZERO,
+        mode: Mode::Station,
+        channel: Channel::new(Band::Ghz5, 36).unwrap(),
+        associated: false,
+        association_id: 0,
+        filter: ReceiveFilter::empty(),
+        short_slot: false,
+        short_preamble: false,
+        protect: false,
+        forget_stations: false,
+    };
+    ask(wifi, lane, Command::Configure(Box::new(config)))
+}
+
+fn go(wifi: &mut Wifi, lane: LaneId) {
+    assert_eq!(ask(wifi, lane, Command::Reset), reset_done());
+    wifi.detach(NOW, lane);
+    assert_eq!(told(wifi, lane), [""; 0]);
+}
+
+fn addresses_refused(wifi: &Wifi, lane: LaneId) -> u64 {
+    let status = RadioStatus::of(wifi, NOW, Micros(0), std::iter::empty());
+    status.vmacs[&lane.index()].counters["addresses_refused"]
+}
+
+#[test]
+fn twenty_vms_share_a_card_over_time_and_the_seventeenth_at_once_is_refused() {
+    let (mut wifi, lanes) = lanes(20);
+    let (first, later) = lanes.split_at(MAX_VMS);
+    for (number, &lane) in first.iter().enumerate() {
+        assert_eq!(wifi.attach(lane).unwrap().index(), number);
+        start(&mut wifi, lane);
+        assert_eq!(bear(&mut wifi, lane, address(number)).len(), 1);
+    }
+    for (&gone, &next) in first.iter().rev().zip(later) {
+        let error = wifi.attach(next).unwrap_err();
+        assert_eq!(error, LaneError::Full(0));
+        assert!(error.to_string().contains("16 VMs at once"), "{error}");
+        let (_, vm) = wifi.vm(gone).unwrap();
+        go(&mut wifi, gone);
+        assert_eq!((wifi.vm(gone), wifi.attach(next)), (None, Ok(vm)));
+        start(&mut wifi, next);
+        let own = address(next.index());
+        assert_eq!(bear(&mut wifi, next, own), done(Reply::Ok));
+        let vmacs = wifi.cards()[0].nic().vmacs();
+        assert_eq!(vmacs.count(), MAX_VMS);
+        assert_eq!(wifi.cards()[0].lane(vm), Some(next));
+    }
+}
+
+#[test]
+fn a_vm_keeps_its_address_while_it_is_away_and_its_counters_whatever_its_vm_id() {
+    let (mut wifi, lanes) = lanes(2);
+    let (it, user) = (lanes[0], lanes[1]);
+    let vm = wifi.attach(it).unwrap();
+    start(&mut wifi, it);
+    let refused = done(Reply::Refused(Refusal::AddressTaken));
+    assert_eq!(bear(&mut wifi, it, address(1)), refused, "a VM's to come");
+    assert_eq!(addresses_refused(&wifi, it), 1);
+    go(&mut wifi, it);
+    assert_eq!(wifi.attach(user), Ok(vm));
+    start(&mut wifi, user);
+    assert_eq!(addresses_refused(&wifi, user), 0);
+    for count in 1..=2 {
+        assert_eq!(
+            bear(&mut wifi, user, address(0)),
+            refused,
+            "a VM's that went"
+        );
+        assert_eq!(addresses_refused(&wifi, user), count);
+    }
+    assert_ne!(wifi.attach(it), Ok(vm), "the other still has it");
+    start(&mut wifi, it);
+    assert_eq!(addresses_refused(&wifi, it), 1);
+}
+
+#[test]
+fn a_vm_that_vanishes_leaves_nothing_and_its_card_is_told_so() {
+    let (mut wifi, lanes) = lanes(2);
+    let vm = wifi.attach(lanes[0]).unwrap();
+    start(&mut wifi, lanes[0]);
+    assert_eq!(bear(&mut wifi, lanes[0], address(0)).len(), 1);
+    // The reset is under way when the VM is told gone.
+    request(&mut wifi, lanes[0], Command::Reset);
+    wifi.detach(NOW, lanes[0]);
+    assert_ne!(wifi.attach(lanes[1]), Ok(vm), "not free before it is reset");
+    assert_eq!(told(&mut wifi, lanes[0]), reset_done());
+    assert_eq!(wifi.cards()[0].nic().vmacs().count(), 0);
+    assert_eq!(wifi.attach(lanes[0]), Ok(vm));
+}
+
+#[test]
+fn a_lane_without_a_vm_can_ask_for_nothing_but_a_reset() {
+    let (mut wifi, lanes) = lanes(1);
+    assert_eq!(ask(&mut wifi, lanes[0], Command::Initialize), [""; 0]);
+    assert_eq!(wifi.cards()[0].nic().vmacs().count(), 0);
+    let told = ask(&mut wifi, lanes[0], Command::Reset);
+    assert_eq!(told, reset_done());
+}
