@@ -6,7 +6,7 @@ use airlane_lane::VmId;
 use serde::Serialize;
 
 use super::collector::Scale;
-use super::journey::{Journey, Way};
+use super::frame_trace::{Journey, Way};
 use super::samples::Samples;
 use super::stage::Stage;
 

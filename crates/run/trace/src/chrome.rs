@@ -10,7 +10,7 @@ use airlane_lane::{VmId, stamp::Point};
 use serde::Serialize;
 
 use super::collector::Scale;
-use super::journey::{Journey, Way};
+use super::frame_trace::{Journey, Way};
 use super::stage::Stage;
 
 /// The run.

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::assembler::Assembler;
-use super::gathering::{Figures, Gathering};
+use super::builder::Assembler;
+use super::session::{Figures, Gathering};
 use super::thread::Traces;
 
 /// The file, while it is written.

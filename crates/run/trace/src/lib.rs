@@ -6,27 +6,27 @@
 //!
 //! Switched off, nothing of this runs: a stamp is one load and one branch, and the collector's thread sleeps.
 
-mod assembler;
 mod breakdown;
+mod builder;
 mod chrome;
 mod collector;
 mod file;
-mod gathering;
-mod journey;
+mod frame_trace;
 mod recorder;
 mod samples;
+mod session;
 mod stage;
 mod table;
 mod thread;
 
-pub use assembler::Assembler;
 pub use breakdown::{Breakdown, Row, Summary};
+pub use builder::Assembler;
 pub use chrome::Chrome;
 pub use collector::{Collector, Recorders, Scale};
 pub use file::{TraceFile, create};
-pub use gathering::{Figures, Gathering};
-pub use journey::{Journey, Way};
+pub use frame_trace::{Journey, Way};
 pub use recorder::{Record, Recorder};
+pub use session::{Figures, Gathering};
 pub use stage::{RECEIVE, Stage, TRANSMIT};
 pub use table::{escaped, table};
 pub use thread::{Chunk, Tap, Tracer, Traces};

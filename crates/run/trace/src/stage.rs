@@ -2,7 +2,7 @@
 
 use airlane_lane::stamp::Point;
 
-use super::journey::{Journey, Way};
+use super::frame_trace::{Journey, Way};
 
 /// A part of a frame's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,8 +19,8 @@ mod cache;
 mod host;
 mod policy;
 mod power;
+mod scanning;
 mod scans;
-mod sweep;
 #[cfg(test)]
 mod tests;
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::breakdown::{Breakdown, Summary};
 use super::chrome::Chrome;
 use super::collector::Scale;
-use super::journey::Journey;
+use super::frame_trace::Journey;
 use super::table::table;
 
 /// A trace of which one part after the other comes in.

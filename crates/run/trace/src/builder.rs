@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use airlane_lane::stamp::{FrameId, Point};
 use airlane_lane::{MAX_VMS, VmId};
 
-use super::journey::Journey;
+use super::frame_trace::Journey;
 use super::recorder::Record;
 
 /// Frames under way at a time that are kept apart, of all VMs: more than all cards hold.
@@ -227,7 +227,7 @@ fn bounded_push(list: &mut Vec<FrameId>, frame: FrameId) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::journey::Way;
+    use super::super::frame_trace::Way;
     use super::*;
 
     fn vm() -> VmId {
