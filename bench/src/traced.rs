@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::load::{Load, Rig};
-use airlane_trace::{Assembler, Breakdown, Summary, Traces};
+use airlane_trace::{Breakdown, Summary, TraceBuilder, Traces};
 
 /// Of the frames of all VMs together; none of a way that no frame has gone.
 #[derive(Debug, Default)]
@@ -25,14 +25,11 @@ pub fn turn(rig: &mut Rig, load: &Load, span: Duration) -> anyhow::Result<Summar
 }
 
 fn summaries(traces: &Traces) -> Summaries {
-    let mut assembler = Assembler::default();
+    let mut builder = TraceBuilder::default();
     let mut breakdown = Breakdown::default();
     while let Ok(chunk) = traces.next(Duration::from_millis(1)) {
-        chunk
-            .records
-            .iter()
-            .for_each(|record| assembler.take(record));
-        assembler.done().for_each(|journey| breakdown.add(&journey));
+        chunk.records.iter().for_each(|record| builder.take(record));
+        builder.done().for_each(|trace| breakdown.add(&trace));
     }
     let mut found = Summaries::default();
     let all = breakdown.summaries(traces.scale, |vm| vm.to_string());

@@ -20,7 +20,7 @@ use super::clock::Clock;
 use super::reactor::BusyPoller;
 use airlane_engine::AccessPoints;
 use airlane_engine::Wifi;
-use airlane_trace::{Assembler, Breakdown, Chrome, Collector, Journey, Scale, Stage, Way};
+use airlane_trace::{Breakdown, Chrome, Collector, FrameTrace, Scale, Stage, TraceBuilder, Way};
 
 const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const AP: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
@@ -205,7 +205,7 @@ fn hear(driver: &mut Driver<Lane>, protected: bool) {
 }
 
 /// 30 frames out, one by one and several at a time, and 20 in, of which every second is protected.
-fn traced_by(translation: Translation) -> Vec<Journey> {
+fn traced_by(translation: Translation) -> Vec<FrameTrace> {
     let (mut driver, mut collector) = joined(translation);
     collector.switch_on();
     for number in 0..20 {
@@ -213,32 +213,32 @@ fn traced_by(translation: Translation) -> Vec<Journey> {
         hear(&mut driver, number % 2 == 0);
     }
     send(&mut driver, 10);
-    let (mut records, mut assembler) = (Vec::new(), Assembler::default());
+    let (mut records, mut builder) = (Vec::new(), TraceBuilder::default());
     collector.collect_all(&mut records);
-    records.iter().for_each(|record| assembler.take(record));
-    assert_eq!((collector.lost(), assembler.unfinished()), (0, 0));
-    assembler.done().collect()
+    records.iter().for_each(|record| builder.take(record));
+    assert_eq!((collector.lost(), builder.unfinished()), (0, 0));
+    builder.done().collect()
 }
 
-fn traced() -> Vec<Journey> {
+fn traced() -> Vec<FrameTrace> {
     traced_by(Translation::default())
 }
 
 #[test]
 fn every_frame_passes_every_stage_in_order() {
     let by = Translation::ALL.map(traced_by);
-    by.iter().for_each(|journeys| all_stages(journeys));
+    by.iter().for_each(|traces| all_stages(traces));
 }
 
 /// Whether each received frame has passed the cipher, in the order in which they came. A frame that is not protected
 /// has nothing to be decrypted, and no such stage.
-fn decrypted(journeys: &[Journey]) -> Vec<bool> {
+fn decrypted(traces: &[FrameTrace]) -> Vec<bool> {
     let stages = Stage::of(Way::Receive).iter();
     let decrypt = stages
         .clone()
         .find(|stage| stage.name == "decrypt")
         .unwrap();
-    let received = journeys.iter().filter(|one| one.way() == Way::Receive);
+    let received = traces.iter().filter(|one| one.way() == Way::Receive);
     let mut received: Vec<_> = received
         .map(|one| (one.span(), decrypt.ticks(one).is_some()))
         .collect();
@@ -246,19 +246,19 @@ fn decrypted(journeys: &[Journey]) -> Vec<bool> {
     received.into_iter().map(|(_, passed)| passed).collect()
 }
 
-fn all_stages(journeys: &[Journey]) {
-    let count = |way| journeys.iter().filter(|one| one.way() == way).count();
+fn all_stages(traces: &[FrameTrace]) {
+    let count = |way| traces.iter().filter(|one| one.way() == way).count();
     assert_eq!((count(Way::Transmit), count(Way::Receive)), (30, 20));
-    assert_eq!(decrypted(journeys), [true, false].repeat(10));
-    for journey in journeys {
-        let times: Vec<u64> = journey.points().map(|(_, at)| at).collect();
-        assert!(times.is_sorted(), "{journey:?}");
-        for stage in Stage::of(journey.way()) {
-            let there = stage.ticks(journey).is_some();
+    assert_eq!(decrypted(traces), [true, false].repeat(10));
+    for trace in traces {
+        let times: Vec<u64> = trace.points().map(|(_, at)| at).collect();
+        assert!(times.is_sorted(), "{trace:?}");
+        for stage in Stage::of(trace.way()) {
+            let there = stage.ticks(trace).is_some();
             // Which frames have this one is said above.
             assert!(
                 there || stage.name == "decrypt",
-                "{} of {journey:?}",
+                "{} of {trace:?}",
                 stage.name
             );
         }
@@ -267,15 +267,15 @@ fn all_stages(journeys: &[Journey]) {
 
 #[test]
 fn the_stages_of_a_way_add_up_to_its_whole() {
-    for journey in traced() {
-        let stages = Stage::of(journey.way()).iter();
+    for trace in traced() {
+        let stages = Stage::of(trace.way()).iter();
         let sum = |total: bool| -> u64 {
             let stages = stages
                 .clone()
                 .filter(|stage| (stage.name == "total") == total);
-            stages.filter_map(|stage| stage.ticks(&journey)).sum()
+            stages.filter_map(|stage| stage.ticks(&trace)).sum()
         };
-        assert_eq!(sum(false), sum(true), "{journey:?}");
+        assert_eq!(sum(false), sum(true), "{trace:?}");
     }
 }
 
@@ -289,12 +289,12 @@ fn nobody_traces_and_nothing_is_recorded() {
 }
 
 /// What the median frame of this way spends in stages that a card that is not shared does without, in ticks.
-fn median_beyond(journeys: &[Journey], way: Way) -> u64 {
-    let beyond = |journey: &Journey| {
+fn median_of_sharing(traces: &[FrameTrace], way: Way) -> u64 {
+    let beyond = |trace: &FrameTrace| {
         let stages = Stage::of(way).iter().filter(|stage| stage.beyond);
-        stages.filter_map(|stage| stage.ticks(journey)).sum()
+        stages.filter_map(|stage| stage.ticks(trace)).sum()
     };
-    let ways = journeys.iter().filter(|journey| journey.way() == way);
+    let ways = traces.iter().filter(|trace| trace.way() == way);
     let mut ticks: Vec<u64> = ways.map(beyond).collect();
     ticks.sort_unstable();
     ticks[(ticks.len() - 1) / 2]
@@ -303,8 +303,8 @@ fn median_beyond(journeys: &[Journey], way: Way) -> u64 {
 #[test]
 fn a_breakdown_has_each_vm_and_all_and_its_shares_are_of_the_whole() {
     let mut breakdown = Breakdown::default();
-    let journeys = traced();
-    journeys.iter().for_each(|journey| breakdown.add(journey));
+    let traces = traced();
+    traces.iter().for_each(|trace| breakdown.add(trace));
     assert_eq!(breakdown.frames(), 50);
     let summaries = breakdown.summaries(SCALE, |_| "it\x1b[2J".to_owned());
     let whose: Vec<_> = summaries
@@ -324,7 +324,7 @@ fn a_breakdown_has_each_vm_and_all_and_its_shares_are_of_the_whole() {
     );
     let total = summaries[0].stages.last().unwrap();
     assert_eq!((total.stage, total.share), ("total", 1.0));
-    let median = median_beyond(&journeys, Way::Transmit);
+    let median = median_of_sharing(&traces, Way::Transmit);
     let found = summaries[0].beyond.ticks[1];
     assert!(
         found.abs_diff(median) <= median / 1_000,
@@ -346,10 +346,10 @@ fn a_breakdown_has_each_vm_and_all_and_its_shares_are_of_the_whole() {
 fn chrome() -> Value {
     let mut file = Vec::new();
     let vms = vec!["it \"\n".to_owned()];
-    let journeys = traced();
-    let origin = journeys.iter().filter_map(Journey::span).min().unwrap().0;
+    let traces = traced();
+    let origin = traces.iter().filter_map(FrameTrace::span).min().unwrap().0;
     let mut chrome = Chrome::new(&mut file, "test", vms, SCALE, origin).unwrap();
-    journeys.iter().for_each(|one| chrome.add(one).unwrap());
+    traces.iter().for_each(|one| chrome.add(one).unwrap());
     assert_eq!(chrome.finish(3).unwrap(), 50);
     serde_json::from_slice(&file).unwrap()
 }

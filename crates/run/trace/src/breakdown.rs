@@ -6,7 +6,7 @@ use airlane_lane::VmId;
 use serde::Serialize;
 
 use super::collector::Scale;
-use super::frame_trace::{Journey, Way};
+use super::frame_trace::{FrameTrace, Way};
 use super::samples::Samples;
 use super::stage::Stage;
 
@@ -65,10 +65,10 @@ pub struct Row {
 
 impl Breakdown {
     /// One more way.
-    pub fn add(&mut self, journey: &Journey) {
-        for vm in [Some(journey.vm), None] {
-            let figures = self.figures.entry((journey.way(), vm)).or_default();
-            figures.add(journey);
+    pub fn add(&mut self, trace: &FrameTrace) {
+        for vm in [Some(trace.vm), None] {
+            let figures = self.figures.entry((trace.way(), vm)).or_default();
+            figures.add(trace);
         }
     }
 
@@ -95,9 +95,9 @@ impl Breakdown {
 
 impl Figures {
     /// A way without one of its stages (a refused frame never sees the air) is left out.
-    fn add(&mut self, journey: &Journey) {
-        let stages = Stage::of(journey.way());
-        let ticks: Vec<Option<u64>> = stages.iter().map(|stage| stage.ticks(journey)).collect();
+    fn add(&mut self, trace: &FrameTrace) {
+        let stages = Stage::of(trace.way());
+        let ticks: Vec<Option<u64>> = stages.iter().map(|stage| stage.ticks(trace)).collect();
         let whole = |(stage, ticks): (&Stage, &Option<u64>)| stage.optional || ticks.is_some();
         if !stages.iter().zip(&ticks).all(whole) {
             return;
@@ -111,7 +111,7 @@ impl Figures {
             chosen.filter_map(|(_, ticks)| *ticks).sum()
         };
         self.beyond.add(sum(&|stage| stage.beyond));
-        if journey.way() == Way::Transmit {
+        if trace.way() == Way::Transmit {
             self.outward.add(sum(&|stage| stage.outward));
             self.outward_beyond
                 .add(sum(&|stage| stage.outward && stage.beyond));

@@ -1,11 +1,12 @@
-//! Makes whole ways of single records. Bounded: what never ends is forgotten, and counted.
+//! Builds the traces of frames from single records. Bounded: frames that never reach their last point are
+//! forgotten, and counted.
 
 use std::collections::BTreeMap;
 
 use airlane_lane::stamp::{FrameId, Point};
 use airlane_lane::{MAX_VMS, VmId};
 
-use super::frame_trace::Journey;
+use super::frame_trace::FrameTrace;
 use super::recorder::Record;
 
 /// Frames under way at a time that are kept apart, of all VMs: more than all cards hold.
@@ -35,17 +36,17 @@ struct Radio {
     decrypted: Option<u64>,
 }
 
-/// Frames under way.
+/// Frames that have begun and not ended, and what each thread is doing.
 #[derive(Default)]
-pub struct Assembler {
+pub struct TraceBuilder {
     lanes: [Lane; MAX_VMS],
     radio: Radio,
-    journeys: BTreeMap<(VmId, FrameId), Journey>,
-    done: Vec<Journey>,
+    traces: BTreeMap<(VmId, FrameId), FrameTrace>,
+    done: Vec<FrameTrace>,
     unfinished: u64,
 }
 
-impl Assembler {
+impl TraceBuilder {
     /// Takes the next record, in order of time. Ways that it ends are told by [`Self::done`].
     pub fn take(&mut self, record: &Record) {
         match record.vm {
@@ -56,7 +57,7 @@ impl Assembler {
     }
 
     /// The ways that have ended since the last call.
-    pub fn done(&mut self) -> impl Iterator<Item = Journey> {
+    pub fn done(&mut self) -> impl Iterator<Item = FrameTrace> {
         self.done.drain(..)
     }
 
@@ -136,18 +137,18 @@ impl Assembler {
         let Some((read, doorbell)) = lane.doorbells.remove(&frame) else {
             return;
         };
-        let mut journey = Journey::new(vm, frame);
-        journey.set(Point::Read, read);
-        journey.set(Point::Doorbell, Some(doorbell));
-        journey.set(Point::Fetch, Some(at));
-        self.begin(journey);
+        let mut trace = FrameTrace::new(vm, frame);
+        trace.set(Point::Read, read);
+        trace.set(Point::Doorbell, Some(doorbell));
+        trace.set(Point::Fetch, Some(at));
+        self.begin(trace);
     }
 
     /// The NIC has picked the frame; for the second time, if it was taken out of the air.
     fn dispatched(&mut self, vm: VmId, frame: FrameId, at: u64) {
         self.radio.dispatching = Some((vm, frame));
         let pick = self.radio.pick.take();
-        if let Some(journey) = self.journeys.get_mut(&(vm, frame)) {
+        if let Some(trace) = self.traces.get_mut(&(vm, frame)) {
             let first_try = [
                 Point::Encrypt,
                 Point::Encrypted,
@@ -155,34 +156,34 @@ impl Assembler {
                 Point::Landed,
             ];
             for point in first_try {
-                journey.set(point, None);
+                trace.set(point, None);
             }
-            journey.set(Point::Pick, pick);
-            journey.set(Point::Dispatched, Some(at));
+            trace.set(Point::Pick, pick);
+            trace.set(Point::Dispatched, Some(at));
         }
     }
 
     fn delivered(&mut self, vm: VmId, frame: FrameId, at: u64) {
-        let mut journey = Journey::new(vm, frame);
-        journey.set(Point::Heard, self.radio.heard);
-        journey.set(Point::Decrypt, self.radio.decrypt.take());
-        journey.set(Point::Decrypted, self.radio.decrypted.take());
-        journey.set(Point::Delivered, Some(at));
-        self.begin(journey);
+        let mut trace = FrameTrace::new(vm, frame);
+        trace.set(Point::Heard, self.radio.heard);
+        trace.set(Point::Decrypt, self.radio.decrypt.take());
+        trace.set(Point::Decrypted, self.radio.decrypted.take());
+        trace.set(Point::Delivered, Some(at));
+        self.begin(trace);
     }
 
-    fn begin(&mut self, journey: Journey) {
-        let key = (journey.vm, journey.frame);
-        if self.journeys.len() >= UNDER_WAY {
-            self.unfinished += self.journeys.len() as u64;
-            self.journeys.clear();
+    fn begin(&mut self, trace: FrameTrace) {
+        let key = (trace.vm, trace.frame);
+        if self.traces.len() >= UNDER_WAY {
+            self.unfinished += self.traces.len() as u64;
+            self.traces.clear();
         }
-        self.unfinished += u64::from(self.journeys.insert(key, journey).is_some());
+        self.unfinished += u64::from(self.traces.insert(key, trace).is_some());
     }
 
     fn pass(&mut self, frame: (VmId, FrameId), point: Point, at: u64) {
-        if let Some(journey) = self.journeys.get_mut(&frame) {
-            journey.set(point, Some(at));
+        if let Some(trace) = self.traces.get_mut(&frame) {
+            trace.set(point, Some(at));
         }
     }
 
@@ -192,10 +193,10 @@ impl Assembler {
             return;
         };
         for frame in lane.answered.drain(..) {
-            if let Some(journey) = self.journeys.get_mut(&(vm, frame)) {
-                let returned = journey.at(Point::Returned);
-                journey.at_one_go = lane.taking.is_some() && returned >= lane.taking;
-                journey.set(Point::Written, Some(at));
+            if let Some(trace) = self.traces.get_mut(&(vm, frame)) {
+                let returned = trace.at(Point::Returned);
+                trace.at_one_go = lane.taking.is_some() && returned >= lane.taking;
+                trace.set(Point::Written, Some(at));
                 bounded_push(&mut lane.written, frame);
             }
         }
@@ -208,9 +209,9 @@ impl Assembler {
             return;
         };
         for frame in lane.written.drain(..) {
-            if let Some(mut journey) = self.journeys.remove(&(vm, frame)) {
-                journey.set(Point::Interrupt, Some(at));
-                self.done.push(journey);
+            if let Some(mut trace) = self.traces.remove(&(vm, frame)) {
+                trace.set(Point::Interrupt, Some(at));
+                self.done.push(trace);
             }
         }
     }
@@ -235,7 +236,10 @@ mod tests {
     }
 
     /// Records at ticks 1, 2, 3 …: of the lane, of the radio for the frame, of the radio for nobody.
-    fn run(assembler: &mut Assembler, points: &[(Point, Option<VmId>, FrameId)]) -> Vec<Journey> {
+    fn run(
+        builder: &mut TraceBuilder,
+        points: &[(Point, Option<VmId>, FrameId)],
+    ) -> Vec<FrameTrace> {
         for (at, &(point, vm, frame)) in (1..).zip(points) {
             let record = Record {
                 at,
@@ -243,9 +247,9 @@ mod tests {
                 vm,
                 point,
             };
-            assembler.take(&record);
+            builder.take(&record);
         }
-        assembler.done().collect()
+        builder.done().collect()
     }
 
     const SENT: FrameId = FrameId::sent(0x0207);
@@ -296,14 +300,14 @@ mod tests {
     fn a_sent_frame_passes_all_points_in_order() {
         let mut points = to_the_air();
         points.extend(back());
-        let done = run(&mut Assembler::default(), &points);
-        let [journey] = &done[..] else {
+        let done = run(&mut TraceBuilder::default(), &points);
+        let [trace] = &done[..] else {
             panic!("one frame, not {done:?}");
         };
-        assert_eq!((journey.way(), journey.vm), (Way::Transmit, vm()));
-        let times: Vec<u64> = journey.points().map(|(_, at)| at).collect();
+        assert_eq!((trace.way(), trace.vm), (Way::Transmit, vm()));
+        let times: Vec<u64> = trace.points().map(|(_, at)| at).collect();
         assert_eq!(times, (1..=20).collect::<Vec<u64>>());
-        assert!(journey.at_one_go);
+        assert!(trace.at_one_go);
     }
 
     #[test]
@@ -320,7 +324,7 @@ mod tests {
             FrameId::NONE => (point, vm, id),
             _ => (point, vm, frame),
         }));
-        let done = run(&mut Assembler::default(), &points);
+        let done = run(&mut TraceBuilder::default(), &points);
         assert_eq!(done.len(), 1);
         assert_eq!(done[0].way(), Way::Receive);
         let times: Vec<u64> = done[0].points().map(|(_, at)| at).collect();
@@ -338,7 +342,7 @@ mod tests {
         ]);
         points.extend([own(Point::Landed), own(Point::Reported)]);
         points.extend(back());
-        let done = run(&mut Assembler::default(), &points);
+        let done = run(&mut TraceBuilder::default(), &points);
         let times: Vec<u64> = done[0].points().map(|(_, at)| at).collect();
         assert!(times.is_sorted(), "{times:?}");
         assert_eq!(done[0].at(Point::Encrypt), None);
@@ -350,20 +354,20 @@ mod tests {
         let mut points = to_the_air();
         points.drain(..2);
         points.extend(back());
-        let mut assembler = Assembler::default();
-        assert_eq!(run(&mut assembler, &points), []);
-        assert_eq!(assembler.unfinished(), 0);
+        let mut builder = TraceBuilder::default();
+        assert_eq!(run(&mut builder, &points), []);
+        assert_eq!(builder.unfinished(), 0);
     }
 
     #[test]
     fn a_way_without_an_end_is_counted_when_its_tag_is_used_again() {
         let mut points = to_the_air();
         points.truncate(8);
-        let mut assembler = Assembler::default();
+        let mut builder = TraceBuilder::default();
         for _ in 0..3 {
-            assert_eq!(run(&mut assembler, &points), []);
+            assert_eq!(run(&mut builder, &points), []);
         }
-        assert_eq!(assembler.unfinished(), 2);
+        assert_eq!(builder.unfinished(), 2);
     }
 
     #[test]
@@ -380,9 +384,9 @@ mod tests {
             points.extend(start.map(|point| (point, Some(vm()), frame)));
         }
         points.extend([lane(Point::Written), lane(Point::Interrupt)]);
-        let done = run(&mut Assembler::default(), &points);
+        let done = run(&mut TraceBuilder::default(), &points);
         assert_eq!(done.len(), 3);
-        let at_one_go: Vec<bool> = done.iter().map(|journey| journey.at_one_go).collect();
+        let at_one_go: Vec<bool> = done.iter().map(|trace| trace.at_one_go).collect();
         assert_eq!(at_one_go, [true; 3]);
     }
 }

@@ -10,7 +10,7 @@ use airlane_lane::{VmId, stamp::Point};
 use serde::Serialize;
 
 use super::collector::Scale;
-use super::frame_trace::{Journey, Way};
+use super::frame_trace::{FrameTrace, Way};
 use super::stage::Stage;
 
 /// The run.
@@ -137,10 +137,10 @@ impl<W: Write> Chrome<W> {
     }
 
     /// Adds one frame's way.
-    pub fn add(&mut self, journey: &Journey) -> io::Result<()> {
+    pub fn add(&mut self, trace: &FrameTrace) -> io::Result<()> {
         self.frames += 1;
-        self.on_the_threads(journey)?;
-        self.whole_way(journey)
+        self.on_the_threads(trace)?;
+        self.whole_way(trace)
     }
 
     /// Ends the trace; says how many frames it has. `lost` records are missing in it.
@@ -151,21 +151,21 @@ impl<W: Write> Chrome<W> {
     }
 
     /// What each thread did for it, and the arrow from one to the next.
-    fn on_the_threads(&mut self, journey: &Journey) -> io::Result<()> {
-        let (slices, arrow): (&[Slice], &[(&str, &'static str)]) = match journey.way() {
+    fn on_the_threads(&mut self, trace: &FrameTrace) -> io::Result<()> {
+        let (slices, arrow): (&[Slice], &[(&str, &'static str)]) = match trace.way() {
             Way::Transmit => (&SENDING, &SENT_ARROW),
             Way::Receive => (&RECEIVING, &RECEIVED_ARROW),
         };
         for slice in slices {
-            let (Some(from), Some(to)) = (journey.at(slice.from), journey.at(slice.to)) else {
+            let (Some(from), Some(to)) = (trace.at(slice.from), trace.at(slice.to)) else {
                 continue;
             };
             // Else it would cross what the lane has done meanwhile, and a track's slices must nest.
-            if slice.name == "complete" && !journey.at_one_go {
+            if slice.name == "complete" && !trace.at_one_go {
                 continue;
             }
-            let track = self.track(journey.vm, slice.radio);
-            self.slice(journey, slice.name, track, from, to)?;
+            let track = self.track(trace.vm, slice.radio);
+            self.slice(trace, slice.name, track, from, to)?;
             let step = arrow.iter().find(|(name, _)| *name == slice.name);
             if let Some(&(_, phase)) = step {
                 self.arrow(phase, track, from.midpoint(to))?;
@@ -176,14 +176,14 @@ impl<W: Write> Chrome<W> {
 
     fn slice(
         &mut self,
-        journey: &Journey,
+        trace: &FrameTrace,
         name: &str,
         tid: usize,
         from: u64,
         to: u64,
     ) -> io::Result<()> {
         let (from, to) = (self.nanoseconds(from), self.nanoseconds(to));
-        let vm = self.vm(journey.vm);
+        let vm = self.vm(trace.vm);
         self.write(&Event {
             name,
             ph: "X",
@@ -192,7 +192,7 @@ impl<W: Write> Chrome<W> {
             tid,
             args: Some(Args::Frame {
                 vm: &vm,
-                frame: journey.frame.number(),
+                frame: trace.frame.number(),
             }),
             ..Event::default()
         })
@@ -212,39 +212,45 @@ impl<W: Write> Chrome<W> {
     }
 
     /// The whole way and its stages, one within the other, as asynchronous slices.
-    fn whole_way(&mut self, journey: &Journey) -> io::Result<()> {
-        let Some((from, to)) = journey.span() else {
+    fn whole_way(&mut self, trace: &FrameTrace) -> io::Result<()> {
+        let Some((from, to)) = trace.span() else {
             return Ok(());
         };
-        let stages = Stage::of(journey.way()).iter();
+        let stages = Stage::of(trace.way()).iter();
         let between =
-            |stage: &Stage| Some((stage.name, journey.at(stage.from)?, journey.at(stage.to)?));
+            |stage: &Stage| Some((stage.name, trace.at(stage.from)?, trace.at(stage.to)?));
         let mut spans: Vec<_> = stages.filter_map(between).collect();
         spans.retain(|&(name, from, to)| name != "total" && from <= to);
-        spans.push((journey.way().name(), from, to));
+        spans.push((trace.way().name(), from, to));
         spans.sort_by_key(|&(_, from, to)| (from, std::cmp::Reverse(to)));
         let mut open: Vec<(&str, u64)> = Vec::new();
         for (name, from, to) in spans {
             while let Some((inner, end)) = open.pop_if(|&mut (_, end)| end <= from) {
-                self.edge(journey, "e", inner, end)?;
+                self.edge(trace, "e", inner, end)?;
             }
-            self.edge(journey, "b", name, from)?;
+            self.edge(trace, "b", name, from)?;
             open.push((name, to));
         }
         while let Some((inner, end)) = open.pop() {
-            self.edge(journey, "e", inner, end)?;
+            self.edge(trace, "e", inner, end)?;
         }
         Ok(())
     }
 
-    fn edge(&mut self, journey: &Journey, ph: &'static str, name: &str, at: u64) -> io::Result<()> {
-        let vm = self.vm(journey.vm);
-        let frame = journey.frame.number();
+    fn edge(
+        &mut self,
+        trace: &FrameTrace,
+        ph: &'static str,
+        name: &str,
+        at: u64,
+    ) -> io::Result<()> {
+        let vm = self.vm(trace.vm);
+        let frame = trace.frame.number();
         let event = Event {
             name,
             ph,
             ts: micros(self.nanoseconds(at)),
-            tid: self.track(journey.vm, false),
+            tid: self.track(trace.vm, false),
             id: Some(self.frames),
             args: (ph == "b").then_some(Args::Frame { vm: &vm, frame }),
             ..Event::default()

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::builder::Assembler;
-use super::session::{Figures, Gathering};
+use super::builder::TraceBuilder;
+use super::session::{Figures, TraceSession};
 use super::thread::Traces;
 
 /// The file, while it is written.
@@ -29,10 +29,10 @@ impl TraceFile {
     /// Creates `path` and writes what is traced of this run and its VMs.
     pub fn start(path: &Path, run: &str, vms: &[String], traces: Traces) -> Result<Self> {
         let file = create(path)?;
-        let gathering = Gathering::new(run, vms, traces.scale, Some(file), traces.origin)?;
+        let session = TraceSession::new(run, vms, traces.scale, Some(file), traces.origin)?;
         let thread = std::thread::Builder::new()
             .name("trace-file".to_owned())
-            .spawn(move || write(&traces, gathering))?;
+            .spawn(move || write(&traces, session))?;
         Ok(Self { thread })
     }
 
@@ -44,24 +44,21 @@ impl TraceFile {
     }
 }
 
-fn write(traces: &Traces, mut gathering: Gathering<BufWriter<File>>) -> Result<Figures> {
-    let mut assembler = Assembler::default();
+fn write(traces: &Traces, mut session: TraceSession<BufWriter<File>>) -> Result<Figures> {
+    let mut builder = TraceBuilder::default();
     loop {
         match traces.next(Duration::from_secs(1)) {
             Ok(chunk) => {
-                chunk
-                    .records
-                    .iter()
-                    .for_each(|record| assembler.take(record));
-                gathering.lost += chunk.lost;
+                chunk.records.iter().for_each(|record| builder.take(record));
+                session.lost += chunk.lost;
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        for journey in assembler.done() {
-            gathering.add(&journey)?;
+        for trace in builder.done() {
+            session.add(&trace)?;
         }
     }
-    gathering.unfinished = assembler.unfinished();
-    gathering.finish()
+    session.unfinished = builder.unfinished();
+    session.finish()
 }

@@ -1,4 +1,4 @@
-//! The whole way of one frame.
+//! The trace of one frame: when it passed which point between guest and air.
 
 use airlane_lane::VmId;
 use airlane_lane::stamp::{FrameId, Point};
@@ -13,7 +13,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// As it is written.
+    /// The word for it in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Transmit => "transmit",
@@ -24,10 +24,10 @@ impl Way {
 
 /// When one frame passed each moment of its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Journey {
-    /// Whose frame.
+pub struct FrameTrace {
+    /// The VM that sent it, or that it is for.
     pub vm: VmId,
-    /// Which.
+    /// Tells it from the other frames of that VM that are under way.
     pub frame: FrameId,
     /// In ticks, by [`Point`]; zero: not passed.
     times: [u64; Point::ALL.len()],
@@ -35,8 +35,8 @@ pub struct Journey {
     pub at_one_go: bool,
 }
 
-impl Journey {
-    /// One that has not begun.
+impl FrameTrace {
+    /// The trace of a frame that has passed no point yet.
     pub fn new(vm: VmId, frame: FrameId) -> Self {
         Self {
             vm,

@@ -1,4 +1,4 @@
-//! What is made of a trace while it goes on: figures, and a file of it, if one is wanted.
+//! A trace session: while frames' traces come in, figures are made of them, and a file, if one is wanted.
 
 use std::io::{IsTerminal, Write};
 
@@ -9,19 +9,19 @@ use serde::Serialize;
 use super::breakdown::{Breakdown, Summary};
 use super::chrome::Chrome;
 use super::collector::Scale;
-use super::frame_trace::Journey;
+use super::frame_trace::FrameTrace;
 use super::table::table;
 
-/// A trace of which one part after the other comes in.
-pub struct Gathering<W: Write> {
+/// One session of tracing a run, from the first frame's trace to the figures.
+pub struct TraceSession<W: Write> {
     run: String,
     vms: Vec<String>,
     scale: Scale,
     breakdown: Breakdown,
     chrome: Option<Chrome<W>>,
-    /// Records that are missing.
+    /// Records that threads could not write because their ring was full.
     pub lost: u64,
-    /// Frames whose end is unknown.
+    /// Frames of which no last point was recorded.
     pub unfinished: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct Figures {
     pub ways: Vec<Summary>,
 }
 
-impl<W: Write> Gathering<W> {
+impl<W: Write> TraceSession<W> {
     /// Of a run and its VMs. `file`: where Chrome trace events go; `origin` is their time zero, in ticks.
     pub fn new(
         run: &str,
@@ -63,11 +63,11 @@ impl<W: Write> Gathering<W> {
         })
     }
 
-    /// One more way.
-    pub fn add(&mut self, journey: &Journey) -> Result<()> {
-        self.breakdown.add(journey);
+    /// Takes the trace of one more frame.
+    pub fn add(&mut self, trace: &FrameTrace) -> Result<()> {
+        self.breakdown.add(trace);
         match &mut self.chrome {
-            Some(chrome) => chrome.add(journey).context("cannot write the trace"),
+            Some(chrome) => chrome.add(trace).context("cannot write the trace"),
             None => Ok(()),
         }
     }

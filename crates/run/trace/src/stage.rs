@@ -2,7 +2,7 @@
 
 use airlane_lane::stamp::Point;
 
-use super::frame_trace::{Journey, Way};
+use super::frame_trace::{FrameTrace, Way};
 
 /// A part of a frame's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +60,8 @@ impl Stage {
     }
 
     /// What the stage took of this way, in ticks; `None` when it has no such stage. Nothing is ever negative.
-    pub fn ticks(&self, journey: &Journey) -> Option<u64> {
-        let between = |from, to| Some(journey.at(to)?.saturating_sub(journey.at(from)?));
+    pub fn ticks(&self, trace: &FrameTrace) -> Option<u64> {
+        let between = |from, to| Some(trace.at(to)?.saturating_sub(trace.at(from)?));
         let inner = self.without.and_then(|(from, to)| between(from, to));
         Some(between(self.from, self.to)?.saturating_sub(inner.unwrap_or(0)))
     }

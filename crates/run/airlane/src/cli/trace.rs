@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 
 use crate::client::{Run, choose};
 use airlane_harness::control::{Request, TraceLine};
-use airlane_trace::{Figures, Gathering, Scale, create};
+use airlane_trace::{Figures, Scale, TraceSession, create};
 
 /// How long frames are watched when nothing else is asked for.
 const USUAL: Duration = Duration::from_secs(10);
@@ -94,25 +94,25 @@ fn watch(arguments: &Arguments, run: &Run, file: Option<BufWriter<File>>) -> Res
     let scale = Scale {
         ticks_per_us: first,
     };
-    let mut gathering = Gathering::new(&run.name, &run.vms, scale, file, 0)?;
-    while !end.has_come(gathering.frames()) {
+    let mut session = TraceSession::new(&run.name, &run.vms, scale, file, 0)?;
+    while !end.has_come(session.frames()) {
         match lines.next()? {
-            Next::Line(line) => take(&mut gathering, run, line)?,
+            Next::Line(line) => take(&mut session, run, line)?,
             Next::Nothing => {}
             Next::End => break,
         }
     }
-    gathering.finish()
+    session.finish()
 }
 
-fn take(gathering: &mut Gathering<BufWriter<File>>, run: &Run, line: TraceLine) -> Result<()> {
+fn take(session: &mut TraceSession<BufWriter<File>>, run: &Run, line: TraceLine) -> Result<()> {
     match line {
         TraceLine::Frame(frame) => {
-            let journey = frame.journey(&run.vms);
-            journey.map_or(Ok(()), |journey| gathering.add(&journey))?;
+            let trace = frame.trace(&run.vms);
+            trace.map_or(Ok(()), |trace| session.add(&trace))?;
         }
-        TraceLine::Lost(records) => gathering.lost = gathering.lost.saturating_add(records),
-        TraceLine::Unfinished(frames) => gathering.unfinished = frames,
+        TraceLine::Lost(records) => session.lost = session.lost.saturating_add(records),
+        TraceLine::Unfinished(frames) => session.unfinished = frames,
         TraceLine::TicksPerUs(_) => {}
     }
     Ok(())

@@ -6,7 +6,7 @@ use airlane_lane::VmId;
 use airlane_lane::stamp::{FrameId, Point};
 use serde::{Deserialize, Serialize};
 
-use airlane_trace::{Assembler, Chunk, Journey};
+use airlane_trace::{Chunk, FrameTrace, TraceBuilder};
 
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -37,29 +37,29 @@ pub struct TracedFrame {
 
 impl TracedFrame {
     /// A way, told from `origin` on, of one of these VMs.
-    pub fn of(journey: &Journey, origin: u64, vms: &[String]) -> Self {
-        let name = vms.get(journey.vm.index());
+    pub fn of(trace: &FrameTrace, origin: u64, vms: &[String]) -> Self {
+        let name = vms.get(trace.vm.index());
         // Zero is kept for what did not happen.
         let since = |at: u64| at.saturating_sub(origin).saturating_add(1);
         let passed = |(point, at): (Point, u64)| (point.name().to_owned(), since(at));
         Self {
-            vm: name.cloned().unwrap_or_else(|| journey.vm.to_string()),
-            number: journey.frame.number(),
-            at_one_go: journey.at_one_go,
-            points: journey.points().map(passed).collect(),
+            vm: name.cloned().unwrap_or_else(|| trace.vm.to_string()),
+            number: trace.frame.number(),
+            at_one_go: trace.at_one_go,
+            points: trace.points().map(passed).collect(),
         }
     }
 
     /// The way, if the VM is one of these. Points that are not known here are left out.
-    pub fn journey(&self, vms: &[String]) -> Option<Journey> {
+    pub fn trace(&self, vms: &[String]) -> Option<FrameTrace> {
         let index = vms.iter().position(|name| *name == self.vm)?;
         let vm = VmId::new(index).ok()?;
-        let mut journey = Journey::new(vm, FrameId::from_number(self.number));
-        journey.at_one_go = self.at_one_go;
+        let mut trace = FrameTrace::new(vm, FrameId::from_number(self.number));
+        trace.at_one_go = self.at_one_go;
         for point in Point::ALL {
-            journey.set(point, self.points.get(point.name()).copied());
+            trace.set(point, self.points.get(point.name()).copied());
         }
-        Some(journey)
+        Some(trace)
     }
 }
 
@@ -68,7 +68,7 @@ pub struct Telling {
     vms: Vec<String>,
     only: Option<String>,
     origin: u64,
-    assembler: Assembler,
+    builder: TraceBuilder,
     unfinished: u64,
 }
 
@@ -79,7 +79,7 @@ impl Telling {
             vms,
             only,
             origin,
-            assembler: Assembler::default(),
+            builder: TraceBuilder::default(),
             unfinished: 0,
         }
     }
@@ -87,21 +87,21 @@ impl Telling {
     /// What is to be told after these records.
     pub fn lines(&mut self, chunk: &Chunk) -> Vec<TraceLine> {
         for record in chunk.records.iter() {
-            self.assembler.take(record);
+            self.builder.take(record);
         }
         let Self {
             vms, only, origin, ..
         } = self;
-        let ways = self.assembler.done();
+        let ways = self.builder.done();
         let mut lines: Vec<TraceLine> = ways
-            .map(|journey| TracedFrame::of(&journey, *origin, vms))
+            .map(|trace| TracedFrame::of(&trace, *origin, vms))
             .filter(|frame| only.as_ref().is_none_or(|only| *only == frame.vm))
             .map(TraceLine::Frame)
             .collect();
         if chunk.lost > 0 {
             lines.push(TraceLine::Lost(chunk.lost));
         }
-        let unfinished = self.assembler.unfinished();
+        let unfinished = self.builder.unfinished();
         if std::mem::replace(&mut self.unfinished, unfinished) != unfinished {
             lines.push(TraceLine::Unfinished(unfinished));
         }
@@ -116,11 +116,11 @@ mod tests {
     #[test]
     fn a_way_is_told_and_understood() {
         let vms = ["it".to_owned(), "user".to_owned()];
-        let mut journey = Journey::new(VmId::new(1).unwrap(), FrameId::sent(7));
-        journey.set(Point::Fetch, Some(1_000));
-        journey.set(Point::Interrupt, Some(9_000));
-        journey.at_one_go = true;
-        let line = TraceLine::Frame(TracedFrame::of(&journey, 1_000, &vms));
+        let mut trace = FrameTrace::new(VmId::new(1).unwrap(), FrameId::sent(7));
+        trace.set(Point::Fetch, Some(1_000));
+        trace.set(Point::Interrupt, Some(9_000));
+        trace.at_one_go = true;
+        let line = TraceLine::Frame(TracedFrame::of(&trace, 1_000, &vms));
         let text = serde_json::to_string(&line).unwrap();
         assert_eq!(
             text,
@@ -129,9 +129,9 @@ mod tests {
         let TraceLine::Frame(frame) = serde_json::from_str(&text).unwrap() else {
             panic!("a frame");
         };
-        let again = frame.journey(&vms).unwrap();
-        assert_eq!((again.vm, again.frame), (journey.vm, journey.frame));
+        let again = frame.trace(&vms).unwrap();
+        assert_eq!((again.vm, again.frame), (trace.vm, trace.frame));
         assert_eq!(again.span(), Some((1, 8_001)));
-        assert_eq!(frame.journey(&vms[..1]), None, "a VM that is not there");
+        assert_eq!(frame.trace(&vms[..1]), None, "a VM that is not there");
     }
 }
