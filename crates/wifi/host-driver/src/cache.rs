@@ -1,12 +1,12 @@
-//! What the radio heard a moment ago (Virtual WiFi, section 3.3, "scan request": results that were
+//! The scan cache: what the radio heard a moment ago (Virtual WiFi, section 3.3, "scan request": results that were
 //! just obtained are returned without a command to the NIC).
 //!
 //! Beacons are for everybody, and so are the answers to probe requests that named no network. An
 //! answer to a VM that asked for a network by its name is that VM's own, unless a beacon says the
-//! name to all: which hidden networks a VM looks for is nobody else's business. For the same reason a
+//! name to all: which hidden networks a VM asks for is nobody else's business. For the same reason a
 //! name counts as asked for only by the VM that asked.
 //!
-//! Not here: which channel is visited next, and the VMs' notifications.
+//! Not here: which channel is scanned next, and the VMs' notifications.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use airlane_dot11::{Buffer, Channel, MacAddr};
 use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{ReceiveFilter, Received, ScanChannel, ScanRequest};
 
-/// Frames kept. What is evicted takes the looks at its channel with it.
+/// Frames kept. With one that is evicted, the entries of its channel go.
 const FRAMES: usize = 128;
 
 /// First octet of a beacon and of a probe response (IEEE 802.11-2020 table 9-1).
@@ -25,31 +25,33 @@ const PROBE_RESPONSE: u8 = FrameKind::PROBE_RESPONSE.octet();
 /// Where the elements of a beacon or probe response begin.
 const ELEMENTS: usize = THREE_ADDRESSES + BEACON_FIXED;
 
-/// One look at a channel.
-struct Look {
-    /// When it began.
+/// What is known of a channel: when the radio last scanned it, and how.
+struct Entry {
+    /// When the radio came to the channel.
     at: Instant,
+    /// How long it stayed.
     dwell: Micros,
-    /// Probe requests that name no network were sent.
+    /// A probe request that names no network was sent.
     wildcard: bool,
-    /// Those that do.
+    /// SSIDs of the probe requests that name one.
     names: Vec<Vec<u8>>,
 }
 
-/// Which frame of a BSS.
+/// Where a frame is kept: one of each kind for each BSS, channel and owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     channel: Channel,
-    /// `None`: everybody's.
+    /// The only VM that may have it; `None`: every VM may.
     owner: Option<VmId>,
     bssid: MacAddr,
     kind: u8,
 }
 
-/// The cache.
+/// The results of the last scan of each channel.
 pub(crate) struct ScanCache {
     age: Micros,
-    looks: BTreeMap<(Channel, Option<VmId>), Look>,
+    /// By channel and by the VM that may use the entry; `None`: every VM may.
+    entries: BTreeMap<(Channel, Option<VmId>), Entry>,
     frames: BTreeMap<Place, Received>,
 }
 
@@ -58,7 +60,7 @@ impl ScanCache {
     pub(crate) fn new(age: Micros) -> Self {
         Self {
             age,
-            looks: BTreeMap::new(),
+            entries: BTreeMap::new(),
             frames: BTreeMap::new(),
         }
     }
@@ -118,13 +120,13 @@ impl ScanCache {
         let oldest = self.frames.iter().min_by_key(|(_, frame)| frame.at);
         if let Some(place) = oldest.map(|(place, _)| *place) {
             self.frames.remove(&place);
-            self.looks
+            self.entries
                 .retain(|&(channel, _), _| channel != place.channel);
         }
     }
 
-    /// Notes a whole look at a channel that began at `at`, for these VMs.
-    pub(crate) fn looked<'a>(
+    /// Notes that the radio went to `channel` at `at` and stayed for the whole of `dwell`, for these VMs.
+    pub(crate) fn scanned<'a>(
         &mut self,
         at: Instant,
         channel: Channel,
@@ -137,7 +139,7 @@ impl ScanCache {
             if !listens(request) {
                 continue;
             }
-            let look = Look {
+            let entry = Entry {
                 at,
                 dwell,
                 wildcard: active && asks_all(request),
@@ -147,20 +149,20 @@ impl ScanCache {
                     .collect(),
             };
             heard = true;
-            wildcard |= look.wildcard;
-            self.looks.insert((channel, Some(vm)), look);
+            wildcard |= entry.wildcard;
+            self.entries.insert((channel, Some(vm)), entry);
         }
         if heard {
             // Where an answer is somebody's own, others must ask for themselves.
             let wildcard = wildcard && !self.holds_private(at, channel);
             let names = Vec::new();
-            let look = Look {
+            let entry = Entry {
                 at,
                 dwell,
                 wildcard,
                 names,
             };
-            self.looks.insert((channel, None), look);
+            self.entries.insert((channel, None), entry);
         }
     }
 
@@ -170,7 +172,7 @@ impl ScanCache {
         })
     }
 
-    /// Since when everything is known that VM `vm` would learn on `wanted`; `None` when it must look.
+    /// Since when everything is known that VM `vm` would learn on `wanted`; `None` when the radio must scan it.
     fn known_since(
         &self,
         now: Instant,
@@ -179,15 +181,15 @@ impl ScanCache {
         request: &ScanRequest,
     ) -> Option<Instant> {
         let channel = wanted.channel.primary();
-        let looks = [Some(vm), None].map(|viewer| self.looks.get(&(channel, viewer)));
-        let fresh = looks.into_iter().flatten();
-        let fresh =
-            fresh.filter(|look| now.saturating_since(look.at) <= self.age && self.age > Micros(0));
-        let enough = fresh.filter(|look| look.tells(wanted, request));
-        enough.map(|look| look.at).max()
+        let entries = [Some(vm), None].map(|viewer| self.entries.get(&(channel, viewer)));
+        let fresh = entries.into_iter().flatten();
+        let fresh = fresh
+            .filter(|entry| now.saturating_since(entry.at) <= self.age && self.age > Micros(0));
+        let enough = fresh.filter(|entry| entry.tells(wanted, request));
+        enough.map(|entry| entry.at).max()
     }
 
-    /// All frames that VM `vm` would hear on `wanted`, oldest first; `None` when it must look. Those
+    /// All frames that VM `vm` would hear on `wanted`, oldest first; `None` when the radio must scan it. Those
     /// of its own BSS are left out: it hears them live, and an old one must not pass for a sign of life.
     pub(crate) fn answer(
         &self,
@@ -217,7 +219,7 @@ impl ScanCache {
     }
 
     /// Answers to others' probe requests since `since`, of BSSs that VM `vm` has not `heard` itself: its
-    /// own probe request may have been lost among so many. For those who asked for all.
+    /// own probe request may have been lost among so many. Only for a scan with a wildcard probe request.
     pub(crate) fn others_answers(
         &self,
         since: Instant,
@@ -246,7 +248,7 @@ impl ScanCache {
 
     /// The VM starts afresh, or is another one: what was its own goes.
     pub(crate) fn forget(&mut self, vm: VmId) {
-        self.looks.retain(|&(_, viewer), _| viewer != Some(vm));
+        self.entries.retain(|&(_, viewer), _| viewer != Some(vm));
         self.frames.retain(|place, _| place.owner != Some(vm));
     }
 
@@ -257,7 +259,8 @@ impl ScanCache {
     }
 }
 
-impl Look {
+impl Entry {
+    /// True when a scan of `wanted` now would tell no more.
     fn tells(&self, wanted: &ScanChannel, request: &ScanRequest) -> bool {
         if !wanted.active {
             return self.dwell >= wanted.dwell;

@@ -13,13 +13,13 @@ use crate::policy::{Shared, Sorted, sort};
 use crate::power::consolidate;
 use crate::scans::Scans;
 
-/// Settings.
+/// Settings of a host driver.
 #[derive(Clone, Copy, Debug)]
 pub struct HostConfig {
     /// A scan that takes longer than this is ended. The 5000 series' driver gives a scan up after
     /// 15 s (dvm/scan.c IWL_SCAN_CHECK_WATCHDOG).
     pub scan_limit: Micros,
-    /// What was heard this long ago, at most, answers a scan; zero: the radio always looks.
+    /// Results of at most this age answer a scan without the radio; zero: none do.
     pub scan_cache: Micros,
 }
 
@@ -41,17 +41,17 @@ pub struct HostCounters {
     pub consolidated: u64,
     /// Requests answered here.
     pub answered_locally: u64,
-    /// Steps of scans that were over.
+    /// Steps of scan slots for VMs that took part no longer.
     pub discarded: u64,
-    /// Sweeps: times that the radio began to look around.
+    /// Scans of the radio, each the merged scans of one VM or more.
     pub sweeps: u64,
-    /// Stops of those.
+    /// Scan slots: channels that the radio went to in those scans.
     pub visits: u64,
-    /// Scans that joined the sweep of others.
+    /// VMs' scans that began while another VM's was going on.
     pub merged_scans: u64,
-    /// Scans that needed no radio.
+    /// VMs' scans that the cache answered as a whole.
     pub cached_scans: u64,
-    /// Channels of scans that needed no radio.
+    /// Channels of VMs' scans that the cache answered.
     pub cached_channels: u64,
     /// Frames that VMs got from the cache.
     pub cached_frames: u64,
@@ -139,7 +139,7 @@ impl Host {
             Event::ResetDone => self.reset_done(vm),
             Event::Scan(step) => self.scan_step(vm, step),
             Event::Received(received) => {
-                if self.scans.visiting.is_some() {
+                if self.scans.slot.is_some() {
                     self.overhear(vm, &received);
                 }
                 self.to_vms.push_back((vm, Event::Received(received)));
@@ -165,10 +165,10 @@ impl Host {
 
     /// True while received frames may be of use to the scans of others: it is to see them.
     pub fn listens(&self) -> bool {
-        self.scans.visiting.is_some()
+        self.scans.slot.is_some()
     }
 
-    /// Ends overdue scans; says when to look again.
+    /// Ends overdue scans. Returns when the next scan would be overdue.
     pub fn step(&mut self, now: Instant) -> Option<Instant> {
         self.end_overdue(now)
     }
@@ -198,7 +198,7 @@ impl Host {
     }
 
     /// The VM starts afresh: what it had asked of the whole card no longer counts. The NIC takes it
-    /// out of the running visit by itself.
+    /// out of the scan slot by itself.
     fn forget(&mut self, now: Instant, vm: VmId, reset: bool, initialized: bool) {
         let state = &mut self.vms[vm];
         let resets = state.resets + u32::from(reset);
@@ -211,7 +211,7 @@ impl Host {
         };
         self.scans.end(vm);
         self.cache.forget(vm);
-        self.visit_next(now);
+        self.start_next_slot(now);
         self.update_power();
     }
 

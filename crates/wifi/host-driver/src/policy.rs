@@ -107,7 +107,7 @@ policy! {
     Reset => PassOn,
         "A VM switches off its own vMAC only; the radio stays on for the others.";
     Initialize => PassOn,
-        "Starts a vMAC; an active neighbour's settings are not touched.";
+        "Starts a vMAC; another VM's settings are not touched.";
     Configure(config) => PassOn,
         "Address, BSS and channel are the vMAC's own; the NIC's channel schedule serves several channels.";
     Timing(timing) => PassOn,
@@ -129,7 +129,7 @@ policy! {
     RateTable(index, rates, limits) => PassOn,
         "The NIC updates the rate table of this VM-ID alone.";
     Scan(request) => Consolidate,
-        "A sweep takes the one radio away from every VM: all scans are merged into one, and what was heard a moment ago is not looked for again.";
+        "A scan takes the one radio away from every VM: all VMs' scans are merged into one, and what was heard a moment ago is not scanned again.";
     AbortScan => Consolidate,
         "Ends the asking VM's scan at once and leaves the others'.";
     PowerSave(schedule) => Consolidate,

@@ -2,15 +2,16 @@
 
 use airlane_waist::PowerSave;
 
-/// What all of `wishes` can live with, one per initialized VM; `None` where a VM has not said.
-/// Awake as long as the most wakeful wants, asleep as short as the lightest sleeper.
-pub(crate) fn consolidate(wishes: impl Iterator<Item = Option<PowerSave>>) -> PowerSave {
+/// The schedule that suits every one of `schedules`, one per initialized VM; `None` for a VM that has not
+/// asked to sleep. The longest time-outs and the shortest sleep win; one VM that does not sleep keeps the
+/// radio awake.
+pub(crate) fn consolidate(schedules: impl Iterator<Item = Option<PowerSave>>) -> PowerSave {
     let mut merged: Option<PowerSave> = None;
-    for wish in wishes {
-        let Some(wish) = wish.filter(|wish| wish.enabled) else {
+    for schedule in schedules {
+        let Some(schedule) = schedule.filter(|schedule| schedule.enabled) else {
             return PowerSave::default();
         };
-        merged = Some(merged.map_or(wish, |merged| merge(merged, wish)));
+        merged = Some(merged.map_or(schedule, |merged| merge(merged, schedule)));
     }
     merged.unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! How scans go on: what is answered from the cache, what the radio must look at, what each VM is
+//! How scans go on: what is answered from the cache, what the radio must scan, what each VM is
 //! told, and in which order.
 //!
 //! A VM is told the same as by a card of its own: the command's answer, then for each channel that
@@ -15,7 +15,7 @@ use crate::host::Host;
 use crate::scans::Scan;
 
 impl Host {
-    /// A scan is answered at once, as a card does; when the radio looks is another matter.
+    /// A scan is answered at once, as a card does; when the radio goes to its channels is another matter.
     pub(crate) fn scan(&mut self, now: Instant, vm: VmId, tag: Tag, request: ScanRequest) {
         if self.scans.of(vm).is_some() {
             return self.reply(vm, tag, Reply::Refused(Refusal::Busy));
@@ -29,7 +29,7 @@ impl Host {
             Some(_) => self.counters.merged_scans += u64::from(others),
             None => self.counters.cached_scans += 1,
         }
-        self.visit_next(now);
+        self.start_next_slot(now);
     }
 
     /// Ends the asking VM's scan and no other's.
@@ -45,56 +45,56 @@ impl Host {
 
     /// Ends a VM's scan now; the VM is told.
     pub(crate) fn cut_short(&mut self, now: Instant, vm: VmId) {
-        let visits = self.scans.visits(vm);
+        let takes_part = self.scans.takes_part(vm);
         let Some(scan) = self.scans.end(vm) else {
             return;
         };
         self.tell(vm, Event::Scan(scan.complete(true)));
-        if visits {
+        if takes_part {
             self.to_nic.push_back(NicRequest::LeaveScan(vm));
         }
-        self.visit_next(now);
+        self.start_next_slot(now);
     }
 
-    /// A visit is over: whoever still takes part is done with the channel.
+    /// A scan slot is over: every VM that still takes part is done with the channel.
     pub(crate) fn slot_done(&mut self, now: Instant, outcome: Result<(), Refusal>) {
-        let Some(visiting) = self.scans.visiting.take() else {
+        let Some(slot) = self.scans.slot.take() else {
             return;
         };
         let scans = &self.scans;
-        let participants = visiting.participants.iter();
+        let participants = slot.participants.iter();
         let participants =
             participants.filter_map(|&(vm, active)| Some((vm, active, &*scans.of(vm)?.request)));
         if outcome.is_ok() {
-            let (at, dwell) = (visiting.since, visiting.dwell);
-            self.cache.looked(at, visiting.channel, dwell, participants);
+            let (at, dwell) = (slot.since, slot.dwell);
+            self.cache.scanned(at, slot.channel, dwell, participants);
         }
-        for (vm, _) in visiting.participants {
+        for (vm, _) in slot.participants {
             if let Some(scan) = self.scans.of_mut(vm) {
-                scan.note(visiting.channel);
+                scan.note(slot.channel);
             }
             self.complete_if_done(vm);
         }
-        self.visit_next(now);
+        self.start_next_slot(now);
     }
 
-    /// Sends the radio to the next channel, unless it is at one. What the last visit has taught may
-    /// spare it some.
-    pub(crate) fn visit_next(&mut self, now: Instant) {
-        if self.scans.visiting.is_some() {
+    /// Asks the NIC for the next scan slot, unless one is going on. Channels that the cache can answer
+    /// since the last slot need none.
+    pub(crate) fn start_next_slot(&mut self, now: Instant) {
+        if self.scans.slot.is_some() {
             return;
         }
         for vm in VmId::all() {
             self.answer_from_cache(now, vm);
         }
-        if let Some(visit) = self.scans.next_visit(now) {
+        if let Some(slot) = self.scans.next_slot(now) {
             self.counters.visits += 1;
-            self.counters.sweeps += u64::from(visit.begins);
-            self.to_nic.push_back(NicRequest::ScanSlot(Box::new(visit)));
+            self.counters.sweeps += u64::from(slot.begins);
+            self.to_nic.push_back(NicRequest::ScanSlot(Box::new(slot)));
         }
     }
 
-    /// Does all channels of a VM's scan that need no radio.
+    /// Tells a VM the results of all channels of its scan that the cache knows, and takes them off its list.
     fn answer_from_cache(&mut self, now: Instant, vm: VmId) {
         let identity = self.identity(vm);
         let Some(scan) = self.scans.of_mut(vm) else {
@@ -131,7 +131,7 @@ impl Host {
 
     fn complete_if_done(&mut self, vm: VmId) {
         let done = |scan: &Scan| scan.left.is_empty();
-        if self.scans.visits(vm) || !self.scans.of(vm).is_some_and(done) {
+        if self.scans.takes_part(vm) || !self.scans.of(vm).is_some_and(done) {
             return;
         }
         if let Some(scan) = self.scans.end(vm) {
@@ -139,9 +139,10 @@ impl Host {
         }
     }
 
-    /// A step of the visit, as the NIC tells it; late ones are for nobody.
+    /// A step of the scan slot, as the NIC tells it. One for a VM that takes part no longer is counted and
+    /// dropped.
     pub(crate) fn scan_step(&mut self, vm: VmId, step: ScanEvent) {
-        if !self.scans.visits(vm) {
+        if !self.scans.takes_part(vm) {
             self.counters.discarded += 1;
             return;
         }
@@ -151,17 +152,17 @@ impl Host {
         self.to_vms.push_back((vm, Event::Scan(step)));
     }
 
-    /// Gives a participant what only the others' probe requests have brought.
+    /// Gives a participant the answers that only the others' probe requests have brought.
     fn share(&mut self, vm: VmId) {
-        let (Some(visiting), Some(scan)) = (&self.scans.visiting, self.scans.of(vm)) else {
+        let (Some(slot), Some(scan)) = (&self.scans.slot, self.scans.of(vm)) else {
             return;
         };
-        if !visiting.participants.contains(&(vm, true)) {
+        if !slot.participants.contains(&(vm, true)) {
             return;
         }
         let identity = self.identity(vm);
-        let heard = |bssid| visiting.heard.contains(&(vm, bssid));
-        let (since, channel) = (visiting.since, visiting.channel);
+        let heard = |bssid| slot.heard.contains(&(vm, bssid));
+        let (since, channel) = (slot.since, slot.channel);
         let cache = &self.cache;
         let frames = cache.others_answers(since, channel, identity, &scan.request, heard);
         self.counters.shared_frames += frames.len() as u64;
@@ -176,21 +177,21 @@ impl Host {
         (state.address, state.bssid)
     }
 
-    /// A frame that came during a visit may be of use to others soon.
+    /// Keeps a frame that a VM received during a scan slot, if it may answer a scan.
     pub(crate) fn overhear(&mut self, vm: VmId, received: &Received) {
-        if self.scans.visits(vm)
+        if self.scans.takes_part(vm)
             && let Some(scan) = self.scans.of(vm)
         {
             self.cache.hear(vm, &scan.request, received);
         }
-        if let (Some(visiting), Some((_, bssid))) =
-            (&mut self.scans.visiting, announcement(&received.frame))
+        if let (Some(slot), Some((_, bssid))) =
+            (&mut self.scans.slot, announcement(&received.frame))
         {
-            visiting.heard.insert((vm, bssid));
+            slot.heard.insert((vm, bssid));
         }
     }
 
-    /// Ends scans that take too long; says when to look again.
+    /// Ends scans that take too long. Returns when the next of the others would be overdue.
     pub(crate) fn end_overdue(&mut self, now: Instant) -> Option<Instant> {
         while let Some((due, vm)) = self.scans.next_due() {
             if now < due {

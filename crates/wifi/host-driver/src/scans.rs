@@ -1,8 +1,9 @@
-//! Who scans, and what is left to do for each: several VMs' scans are one sweep of visits.
+//! Who scans, and what is left to do for each: several VMs' scans become one scan of the radio, a
+//! sequence of scan slots of one channel each.
 //!
-//! The VMs choose the next channel in turn, each the first of its own list, and whoever else wants it
-//! comes along. So VMs that ask for the same channels cost one sweep, one that comes later joins
-//! what remains, and one with a long list of its own holds up nobody.
+//! The VMs choose the next channel in turn, each the first of its own list, and every other VM that
+//! wants the channel takes part in its slot. So VMs that ask for the same channels cost one scan, a VM
+//! that asks later joins what remains, and a VM with a long list of its own holds up nobody.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use airlane_dot11::{Band, Channel, MacAddr};
 use airlane_lane::{Instant, MAX_VMS, Micros, VmId};
 use airlane_waist::{Participant, PerVm, ScanChannel, ScanEvent, ScanRequest, ScanSlot};
 
-/// What each further probe request adds to the stay: as the driver reckons it for its own (dvm/scan.c
+/// What each further probe request adds to the dwell: as the driver reckons it for its own (dvm/scan.c
 /// IWL_ACTIVE_DWELL_FACTOR_24GHZ, IWL_ACTIVE_DWELL_FACTOR_52GHZ).
 const PER_PROBE_2GHZ: Micros = Micros::from_millis(3);
 const PER_PROBE_5GHZ: Micros = Micros::from_millis(2);
@@ -19,10 +20,11 @@ const PER_PROBE_5GHZ: Micros = Micros::from_millis(2);
 /// One VM's scan.
 pub(crate) struct Scan {
     pub(crate) request: Arc<ScanRequest>,
-    /// Channels to come, each once.
+    /// Channels still to be scanned, each once, in the order of the request.
     pub(crate) left: VecDeque<ScanChannel>,
-    /// It is over by then, one way or another.
+    /// When it is ended if it has not ended before.
     pub(crate) due: Instant,
+    /// Channels that were scanned, or answered from the cache.
     done: u8,
     last: Option<Channel>,
 }
@@ -69,25 +71,25 @@ impl Scan {
     }
 }
 
-/// The visit that the NIC makes.
-pub(crate) struct Visiting {
+/// The scan slot that the NIC was asked for and is not done with.
+pub(crate) struct CurrentSlot {
     pub(crate) channel: Channel,
     pub(crate) since: Instant,
     pub(crate) dwell: Micros,
-    /// Who takes part, and whether actively.
+    /// The VMs that take part, and whether each sends probe requests.
     pub(crate) participants: Vec<(VmId, bool)>,
-    /// Who has heard which BSS.
+    /// Which VM has heard which BSS in this slot.
     pub(crate) heard: BTreeSet<(VmId, MacAddr)>,
 }
 
-/// All scans, and the visit.
+/// All VMs' scans, and the slot that is going on.
 #[derive(Default)]
 pub(crate) struct Scans {
     scans: PerVm<Option<Scan>>,
-    pub(crate) visiting: Option<Visiting>,
-    /// A sweep has begun.
-    sweeping: bool,
-    /// Whose turn it is to choose.
+    pub(crate) slot: Option<CurrentSlot>,
+    /// The radio's scan has begun: the next slot is not its first.
+    begun: bool,
+    /// Number of the VM whose turn it is to choose the channel.
     turn: usize,
 }
 
@@ -108,40 +110,40 @@ impl Scans {
         self.scans[vm] = Some(scan);
     }
 
-    /// Takes a VM's scan out, and the VM out of the visit.
+    /// Takes a VM's scan out, and the VM out of the slot.
     pub(crate) fn end(&mut self, vm: VmId) -> Option<Scan> {
-        if let Some(visiting) = &mut self.visiting {
-            visiting
-                .participants
+        if let Some(slot) = &mut self.slot {
+            slot.participants
                 .retain(|&(participant, _)| participant != vm);
         }
         self.scans[vm].take()
     }
 
-    /// True when the VM takes part in the visit.
-    pub(crate) fn visits(&self, vm: VmId) -> bool {
-        let visiting = self.visiting.as_ref();
-        visiting.is_some_and(|visiting| visiting.participants.iter().any(|&(other, _)| other == vm))
+    /// True when the VM takes part in the slot that is going on.
+    pub(crate) fn takes_part(&self, vm: VmId) -> bool {
+        let slot = self.slot.as_ref();
+        slot.is_some_and(|slot| slot.participants.iter().any(|&(other, _)| other == vm))
     }
 
-    /// Whose scan is due next, and when.
+    /// The VM whose scan is the next to be overdue, and when that is.
     pub(crate) fn next_due(&self) -> Option<(Instant, VmId)> {
         let due = |vm| Some((self.of(vm)?.due, vm));
         VmId::all().filter_map(due).min()
     }
 
-    /// The next visit, if anybody has a channel left and none is being made; it counts as being made.
-    pub(crate) fn next_visit(&mut self, now: Instant) -> Option<ScanSlot> {
-        if self.visiting.is_some() {
+    /// The next scan slot, which then is the current one; `None` while one is going on or no VM has a
+    /// channel left.
+    pub(crate) fn next_slot(&mut self, now: Instant) -> Option<ScanSlot> {
+        if self.slot.is_some() {
             return None;
         }
         let Some((chooser, channel)) = self.choose() else {
-            self.sweeping = false;
+            self.begun = false;
             return None;
         };
         self.turn = chooser.index() + 1;
-        let begins = !std::mem::replace(&mut self.sweeping, true);
-        let mut visit = ScanSlot {
+        let begins = !std::mem::replace(&mut self.begun, true);
+        let mut slot = ScanSlot {
             channel,
             dwell: Micros(0),
             max_away: Micros(0),
@@ -149,21 +151,17 @@ impl Scans {
             participants: Vec::new(),
         };
         for vm in VmId::all() {
-            self.come_along(vm, &mut visit);
+            self.join(vm, &mut slot);
         }
-        visit.dwell += self.for_further_probes(&visit);
-        self.visiting = Some(Visiting {
+        slot.dwell += self.for_further_probes(&slot);
+        self.slot = Some(CurrentSlot {
             channel,
             since: now,
-            dwell: visit.dwell,
-            participants: visit
-                .participants
-                .iter()
-                .map(|v| (v.vm, v.active))
-                .collect(),
+            dwell: slot.dwell,
+            participants: slot.participants.iter().map(|v| (v.vm, v.active)).collect(),
             heard: BTreeSet::new(),
         });
-        Some(visit)
+        Some(slot)
     }
 
     fn choose(&self) -> Option<(VmId, Channel)> {
@@ -172,30 +170,31 @@ impl Scans {
         vms.find_map(|vm| Some((vm, self.of(vm)?.left.front()?.channel)))
     }
 
-    fn come_along(&mut self, vm: VmId, visit: &mut ScanSlot) {
+    /// Makes a VM a participant of `slot` if its scan still wants the channel.
+    fn join(&mut self, vm: VmId, slot: &mut ScanSlot) {
         let Some(scan) = self.of_mut(vm) else {
             return;
         };
-        let Some(wanted) = scan.take(visit.channel) else {
+        let Some(wanted) = scan.take(slot.channel) else {
             return;
         };
-        visit.dwell = visit.dwell.max(wanted.dwell);
-        visit.max_away = tighter(visit.max_away, scan.request.max_away);
-        visit.participants.push(Participant {
+        slot.dwell = slot.dwell.max(wanted.dwell);
+        slot.max_away = tighter(slot.max_away, scan.request.max_away);
+        slot.participants.push(Participant {
             vm,
             active: wanted.active,
             request: Arc::clone(&scan.request),
         });
     }
 
-    fn for_further_probes(&self, visit: &ScanSlot) -> Micros {
-        let active = visit
+    fn for_further_probes(&self, slot: &ScanSlot) -> Micros {
+        let active = slot
             .participants
             .iter()
             .filter(|participant| participant.active);
         let counts = active.filter_map(|participant| Some(self.of(participant.vm)?.probes()));
         let (sum, most) = counts.fold((0u64, 0), |(sum, most), n| (sum + n, most.max(n)));
-        let each = match visit.channel.band() {
+        let each = match slot.channel.band() {
             Band::Ghz2 => PER_PROBE_2GHZ,
             Band::Ghz5 => PER_PROBE_5GHZ,
         };

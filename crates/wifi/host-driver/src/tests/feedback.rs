@@ -16,7 +16,7 @@ enum Step {
     Abort,
     Sleep(u32),
     Led,
-    VisitDone,
+    SlotDone,
     /// The NIC reports on this VM: the number comes back.
     Report(Kind, u16),
 }
@@ -44,7 +44,7 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
         1 => Just(Step::Abort),
         1 => (0..9u32).prop_map(Step::Sleep),
         1 => Just(Step::Led),
-        1 => Just(Step::VisitDone),
+        1 => Just(Step::SlotDone),
         6 => (kind, 0..0x7000u16).prop_map(|(kind, number)| Step::Report(kind, number)),
     ];
     prop::collection::vec((0..4usize, step), 1..200)
@@ -88,7 +88,7 @@ fn take(desk: &mut Desk, number: usize, step: &Step, expected: &mut Vec<(usize, 
         Step::Abort => ask(desk, Command::AbortScan),
         Step::Sleep(interval) => ask(desk, sleep(*interval)),
         Step::Led => ask(desk, Command::Led),
-        Step::VisitDone => desk.slot_done(),
+        Step::SlotDone => desk.slot_done(),
         Step::Report(kind, told) => {
             let event = report(*kind, *told);
             expected.push(said(number, &event));
@@ -145,7 +145,7 @@ proptest! {
                 Step::Scan => {
                     asked.insert(desk.ask(*number, one_channel()).0, *number);
                 }
-                Step::VisitDone => desk.slot_done(),
+                Step::SlotDone => desk.slot_done(),
                 _ => {}
             }
         }

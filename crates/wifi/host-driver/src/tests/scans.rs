@@ -1,4 +1,4 @@
-//! Many VMs' scans are one sweep.
+//! Many VMs' scans are one scan of the radio.
 
 use airlane_dot11::*;
 use airlane_lane::{Instant, Micros};
@@ -76,25 +76,25 @@ fn own(number: usize) -> MacAddr {
 }
 
 impl Desk {
-    /// The visit that the NIC is asked for: its channel, and who takes part.
-    fn visit(&mut self) -> Option<(u8, Vec<usize>)> {
-        self.whole_visit().map(|visit| {
-            let participants = visit.participants.iter().map(|v| v.vm.index()).collect();
-            (visit.channel.number(), participants)
+    /// The scan slot that the NIC is asked for: its channel, and the VMs that take part.
+    fn slot(&mut self) -> Option<(u8, Vec<usize>)> {
+        self.whole_slot().map(|slot| {
+            let participants = slot.participants.iter().map(|v| v.vm.index()).collect();
+            (slot.channel.number(), participants)
         })
     }
 
-    fn whole_visit(&mut self) -> Option<ScanSlot> {
+    fn whole_slot(&mut self) -> Option<ScanSlot> {
         let asked = std::iter::from_fn(|| self.host.next_for_nic());
         asked.into_iter().find_map(|request| match request {
-            NicRequest::ScanSlot(visit) => Some(*visit),
+            NicRequest::ScanSlot(slot) => Some(*slot),
             _ => None,
         })
     }
 
-    /// The NIC makes the visit that it was asked for: these hear these frames.
-    fn make_visit(&mut self, heard: &[(usize, Received)]) -> Option<(u8, Vec<usize>)> {
-        let (number, participants) = self.visit()?;
+    /// The NIC does the scan slot that it was asked for: these VMs hear these frames.
+    fn run_slot(&mut self, heard: &[(usize, Received)]) -> Option<(u8, Vec<usize>)> {
+        let (number, participants) = self.slot()?;
         for &vm in &participants {
             self.tell(vm, Event::Scan(ScanEvent::Started(channel(number))));
         }
@@ -159,11 +159,11 @@ fn scans_of_several_vms_are_one_sweep_and_each_is_told_its_own() {
     desk.ask(0, scan(&[36, 40]));
     desk.ask(1, scan(&[44, 40]));
     let beacon = frame(8, MacAddr::BROADCAST, 1, "net", 40, NOW);
-    assert_eq!(desk.make_visit(&[]), Some((36, vec![0])));
-    assert_eq!(desk.make_visit(&[]), Some((44, vec![1])));
+    assert_eq!(desk.run_slot(&[]), Some((36, vec![0])));
+    assert_eq!(desk.run_slot(&[]), Some((44, vec![1])));
     let heard = [(0, beacon.clone()), (1, beacon)];
-    assert_eq!(desk.make_visit(&heard), Some((40, vec![0, 1])));
-    assert_eq!(desk.visit(), None);
+    assert_eq!(desk.run_slot(&heard), Some((40, vec![0, 1])));
+    assert_eq!(desk.slot(), None);
     let told: Vec<_> = std::iter::from_fn(|| desk.host.next_for_vm()).collect();
     let of = |number: usize| {
         let mine = told.iter().filter(|(owner, _)| *owner == vm(number));
@@ -179,7 +179,7 @@ fn scans_of_several_vms_are_one_sweep_and_each_is_told_its_own() {
 }
 
 #[test]
-fn a_visit_lasts_as_long_as_the_longest_asked_and_is_bounded_by_the_tightest() {
+fn a_slot_lasts_as_long_as_the_longest_asked_and_is_bounded_by_the_tightest() {
     let mut desk = Desk::new(3);
     let bounded = |channels: &[u8], bound| {
         let mut request = request(channels, true, &[""]);
@@ -187,18 +187,18 @@ fn a_visit_lasts_as_long_as_the_longest_asked_and_is_bounded_by_the_tightest() {
         Command::Scan(Box::new(request))
     };
     desk.ask(0, scan(&[36]));
-    desk.visit();
+    desk.slot();
     desk.ask(0, Command::AbortScan);
     desk.ask(0, passive(&[40]));
     desk.ask(1, bounded(&[40], 300));
     desk.ask(2, bounded(&[40], 200));
     desk.nic();
     desk.slot_done();
-    let visit = desk.whole_visit().unwrap();
-    assert_eq!(visit.max_away, Micros(200));
+    let slot = desk.whole_slot().unwrap();
+    assert_eq!(slot.max_away, Micros(200));
     // Two probe for themselves: what the second adds is added.
-    assert_eq!(visit.dwell, Micros::from_millis(110 + 2));
-    let active: Vec<bool> = visit.participants.iter().map(|v| v.active).collect();
+    assert_eq!(slot.dwell, Micros::from_millis(110 + 2));
+    let active: Vec<bool> = slot.participants.iter().map(|v| v.active).collect();
     assert_eq!(active, [false, true, true]);
 }
 
@@ -208,14 +208,14 @@ fn one_that_comes_later_joins_what_remains_and_gets_the_rest_from_the_cache() {
     desk.ask(0, scan(&[36, 40]));
     desk.ask(1, scan(&[36, 40]));
     let beacon = frame(8, MacAddr::BROADCAST, 1, "net", 36, NOW);
-    assert_eq!(desk.make_visit(&[(0, beacon)]), Some((36, vec![0])));
-    assert_eq!(desk.make_visit(&[]), Some((40, vec![0, 1])));
+    assert_eq!(desk.run_slot(&[(0, beacon)]), Some((36, vec![0])));
+    assert_eq!(desk.run_slot(&[]), Some((40, vec![0, 1])));
     assert_eq!(desk.story(1), "ok +36 net@255 -36 +40 -40 all2");
     assert_eq!(desk.host.counters().cached_channels, 1);
 }
 
 #[test]
-fn without_a_cache_the_radio_looks_again() {
+fn without_a_cache_the_radio_scans_again() {
     let config = HostConfig {
         scan_cache: Micros(0),
         ..HostConfig::default()
@@ -223,8 +223,8 @@ fn without_a_cache_the_radio_looks_again() {
     let mut desk = Desk::with(2, config);
     desk.ask(0, scan(&[36, 40]));
     desk.ask(1, scan(&[36, 40]));
-    let visits: Vec<_> = std::iter::from_fn(|| desk.make_visit(&[])).collect();
-    assert_eq!(visits, [(36, vec![0]), (36, vec![1]), (40, vec![0, 1])]);
+    let slots: Vec<_> = std::iter::from_fn(|| desk.run_slot(&[])).collect();
+    assert_eq!(slots, [(36, vec![0]), (36, vec![1]), (40, vec![0, 1])]);
     assert_eq!(desk.story(1), "ok +36 -36 +40 -40 all2");
 }
 
@@ -235,16 +235,16 @@ fn what_was_heard_a_moment_ago_needs_no_radio_and_what_is_older_does() {
     desk.ask(0, scan(&[36]));
     let at = Instant::from_millis(10);
     let answer = frame(5, own(0), 1, "net", 36, at);
-    desk.make_visit(&[(0, answer)]);
+    desk.run_slot(&[(0, answer)]);
     desk.now = Instant::from_millis(5_000);
     desk.ask(1, scan(&[36]));
-    assert_eq!(desk.visit(), None);
+    assert_eq!(desk.slot(), None);
     // The answer to VM 0 is readdressed.
     assert_eq!(desk.story(1), "ok +36 net@1 -36 all1");
     assert_eq!(desk.host.counters().cached_scans, 1);
     desk.now = Instant::from_millis(5_001);
     desk.ask(1, scan(&[36]));
-    assert_eq!(desk.visit(), Some((36, vec![1])));
+    assert_eq!(desk.slot(), Some((36, vec![1])));
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn a_cached_frame_is_what_was_received() {
     let mut desk = Desk::new(1);
     desk.ask(0, scan(&[36]));
     let heard = frame(8, MacAddr::BROADCAST, 1, "net", 36, Instant(77));
-    desk.make_visit(&[(0, heard.clone())]);
+    desk.run_slot(&[(0, heard.clone())]);
     desk.vms();
     desk.now = Instant::from_millis(1_000);
     desk.ask(0, scan(&[36]));
@@ -274,14 +274,14 @@ fn a_cached_frame_is_what_was_received() {
 }
 
 #[test]
-fn a_short_look_does_not_answer_a_long_one() {
+fn a_short_dwell_does_not_answer_a_long_one() {
     let mut desk = Desk::new(2);
     desk.ask(0, scan(&[36]));
-    desk.make_visit(&[]);
+    desk.run_slot(&[]);
     desk.ask(1, passive(&[36]));
-    assert_eq!(desk.make_visit(&[]), Some((36, vec![1])));
+    assert_eq!(desk.run_slot(&[]), Some((36, vec![1])));
     desk.ask(0, passive(&[36]));
-    assert_eq!(desk.visit(), None, "and a long one answers a long one");
+    assert_eq!(desk.slot(), None, "and a long one answers a long one");
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn the_own_bss_is_never_answered_from_the_cache() {
     desk.configure(1, bssid(1));
     desk.ask(0, scan(&[36]));
     let frames = [1, 2].map(|ap| (0, frame(8, MacAddr::BROADCAST, ap, "net", 36, NOW)));
-    desk.make_visit(&frames);
+    desk.run_slot(&frames);
     desk.ask(1, scan(&[36]));
     assert_eq!(desk.story(1), "ok +36 net@255 -36 all1", "one of two");
 }
@@ -301,21 +301,21 @@ fn an_answer_to_one_who_asked_by_name_stays_its_own() {
     desk.configure(1, MacAddr::ZERO);
     desk.ask(0, named(&[36], &["secret", ""]));
     let answer = frame(5, own(0), 1, "secret", 36, NOW);
-    desk.make_visit(&[(0, answer)]);
+    desk.run_slot(&[(0, answer)]);
     desk.ask(1, scan(&[36]));
     assert_eq!(
-        desk.make_visit(&[]),
+        desk.run_slot(&[]),
         Some((36, vec![1])),
         "it must ask itself"
     );
     assert_eq!(desk.story(1), "ok +36 -36 all1");
     desk.ask(1, passive(&[36]));
-    desk.make_visit(&[]);
+    desk.run_slot(&[]);
     assert_eq!(desk.story(1), "ok +36 -36 all1");
 }
 
 #[test]
-fn an_answer_to_one_visitor_serves_all_that_asked_for_all() {
+fn an_answer_to_one_participant_serves_all_that_asked_for_all() {
     let mut desk = Desk::new(3);
     for number in 0..3 {
         desk.configure(number, MacAddr::ZERO);
@@ -329,7 +329,7 @@ fn an_answer_to_one_visitor_serves_all_that_asked_for_all() {
     desk.vms();
     desk.slot_done();
     let answer = frame(5, own(1), 1, "net", 36, NOW);
-    assert_eq!(desk.make_visit(&[(1, answer)]), Some((36, vec![0, 1, 2])));
+    assert_eq!(desk.run_slot(&[(1, answer)]), Some((36, vec![0, 1, 2])));
     let told: Vec<_> = desk.vms().into_iter().map(|(vm, _)| vm).collect();
     let frames = |number| told.iter().filter(|&&vm| vm == number).count() - 3;
     assert_eq!(
@@ -346,7 +346,7 @@ fn a_name_that_a_beacon_tells_is_no_secret() {
     desk.ask(0, named(&[36], &["net", ""]));
     let beacon = frame(8, MacAddr::BROADCAST, 1, "net", 36, NOW);
     let answer = frame(5, own(0), 1, "net", 36, Instant(1));
-    desk.make_visit(&[(0, beacon), (0, answer)]);
+    desk.run_slot(&[(0, beacon), (0, answer)]);
     desk.ask(1, scan(&[36]));
     assert_eq!(desk.story(1), "ok +36 net@255 net@1 -36 all1");
 }
@@ -355,39 +355,39 @@ fn a_name_that_a_beacon_tells_is_no_secret() {
 fn a_name_counts_as_asked_for_only_by_who_asked() {
     let mut desk = Desk::new(2);
     desk.ask(0, named(&[36], &["secret"]));
-    desk.make_visit(&[]);
+    desk.run_slot(&[]);
     desk.ask(1, named(&[36], &["secret"]));
-    assert_eq!(desk.make_visit(&[]), Some((36, vec![1])));
+    assert_eq!(desk.run_slot(&[]), Some((36, vec![1])));
     desk.ask(0, named(&[36], &["secret"]));
-    assert_eq!(desk.visit(), None, "it knows already");
+    assert_eq!(desk.slot(), None, "it knows already");
     desk.ask(0, scan(&[36]));
-    assert_eq!(desk.visit(), Some((36, vec![0])), "nobody has asked all");
+    assert_eq!(desk.slot(), Some((36, vec![0])), "nobody has asked all");
 }
 
 #[test]
 fn a_driver_that_starts_afresh_inherits_no_answers_of_its_own() {
     let mut desk = Desk::new(1);
     desk.ask(0, named(&[36], &["secret"]));
-    desk.make_visit(&[]);
+    desk.run_slot(&[]);
     desk.ask(0, Command::Reset);
     desk.ask(0, Command::Initialize);
     desk.tell(0, Event::ResetDone);
     desk.ask(0, named(&[36], &["secret"]));
-    assert_eq!(desk.visit(), Some((36, vec![0])));
+    assert_eq!(desk.slot(), Some((36, vec![0])));
 }
 
 #[test]
-fn the_cache_is_bounded_and_what_it_lost_is_looked_for() {
+fn the_cache_is_bounded_and_what_it_lost_is_scanned_again() {
     let mut desk = Desk::new(1);
     desk.ask(0, scan(&[36]));
     let frames = (0..200u8).map(|ap| (0, frame(8, MacAddr::BROADCAST, ap, "n", 36, NOW)));
-    desk.make_visit(&frames.collect::<Vec<_>>());
+    desk.run_slot(&frames.collect::<Vec<_>>());
     assert_eq!(desk.host.cache.len(), 128);
     desk.ask(0, scan(&[40]));
     let newer = frame(8, MacAddr::BROADCAST, 1, "n", 40, Instant(1));
-    desk.make_visit(&[(0, newer)]);
+    desk.run_slot(&[(0, newer)]);
     desk.ask(0, scan(&[36]));
-    assert_eq!(desk.visit(), Some((36, vec![0])));
+    assert_eq!(desk.slot(), Some((36, vec![0])));
 }
 
 #[test]
@@ -395,8 +395,8 @@ fn an_abort_ends_the_own_scan_at_once_and_leaves_the_others() {
     let mut desk = Desk::new(2);
     desk.ask(0, passive(&[36, 40]));
     desk.ask(1, scan(&[40, 36]));
-    desk.make_visit(&[]);
-    let (number, participants) = desk.visit().unwrap();
+    desk.run_slot(&[]);
+    let (number, participants) = desk.slot().unwrap();
     assert_eq!((number, participants.len()), (40, 2));
     desk.vms();
     let tag = desk.ask(0, Command::AbortScan);
@@ -406,7 +406,7 @@ fn an_abort_ends_the_own_scan_at_once_and_leaves_the_others() {
     desk.tell(0, Event::Scan(ScanEvent::Left(channel(40))));
     desk.tell(1, Event::Scan(ScanEvent::Left(channel(40))));
     desk.slot_done();
-    desk.make_visit(&[]);
+    desk.run_slot(&[]);
     assert_eq!(desk.host.counters().discarded, 1, "a late step");
     assert_eq!(desk.story(1), "-40 +36 -36 all2");
 }
@@ -439,32 +439,32 @@ fn a_second_scan_of_one_vm_is_busy() {
 fn a_reset_withdraws_only_the_own_part() {
     let mut desk = Desk::new(2);
     desk.ask(0, scan(&[36, 40, 44]));
-    desk.visit();
+    desk.slot();
     desk.ask(1, scan(&[40]));
     desk.ask(0, Command::Reset);
     assert_eq!(desk.nic().len(), 1, "the reset");
-    // The NIC ends a visit that nobody is left for.
+    // The NIC ends a scan slot that nobody is left for.
     desk.slot_done();
     desk.tell(0, Event::ResetDone);
-    assert_eq!(desk.make_visit(&[]), Some((40, vec![1])));
+    assert_eq!(desk.run_slot(&[]), Some((40, vec![1])));
     assert_eq!(desk.story(1), "ok +40 -40 all1");
-    assert_eq!(desk.visit(), None);
+    assert_eq!(desk.slot(), None);
 }
 
 #[test]
-fn a_visit_from_before_a_reset_ends_nothing_after_it() {
+fn a_slot_from_before_a_reset_ends_nothing_after_it() {
     let mut desk = Desk::new(1);
     desk.ask(0, scan(&[36]));
-    desk.visit();
+    desk.slot();
     desk.ask(0, Command::Reset);
     desk.ask(0, Command::Initialize);
     desk.ask(0, scan(&[36]));
-    assert_eq!(desk.visit(), None, "the NIC is not done with the first");
+    assert_eq!(desk.slot(), None, "the NIC is not done with the first");
     desk.tell(0, Event::Scan(ScanEvent::Left(channel(36))));
     desk.slot_done();
     desk.tell(0, Event::ResetDone);
     assert_eq!(desk.story(0), "ok ResetDone ok");
-    assert_eq!(desk.make_visit(&[]), Some((36, vec![0])));
+    assert_eq!(desk.run_slot(&[]), Some((36, vec![0])));
     assert_eq!(desk.story(0), "+36 -36 all1");
 }
 
@@ -475,7 +475,7 @@ fn a_long_list_of_one_vm_holds_up_nobody() {
     desk.ask(0, scan(&long));
     desk.ask(1, scan(&[36, 40, 44]));
     for _ in 0..6 {
-        desk.make_visit(&[]);
+        desk.run_slot(&[]);
     }
     assert!(desk.story(1).ends_with("all3"));
 }
@@ -486,8 +486,8 @@ fn sixteen_vms_with_the_same_list_cost_little_more_than_one() {
     for number in 0..16 {
         desk.ask(number, scan(&[36, 40, 44, 48]));
     }
-    let visits = std::iter::from_fn(|| desk.make_visit(&[])).count();
-    assert_eq!(visits, 4, "the first channel is answered from the cache");
+    let slots = std::iter::from_fn(|| desk.run_slot(&[])).count();
+    assert_eq!(slots, 4, "the first channel is answered from the cache");
     let told = std::iter::from_fn(|| desk.host.next_for_vm());
     let complete = told.filter(|(_, event)| word(event) == "all4").count();
     assert_eq!(complete, 16);
@@ -497,7 +497,7 @@ fn sixteen_vms_with_the_same_list_cost_little_more_than_one() {
 fn a_scan_that_takes_too_long_is_ended_before_the_driver_gives_it_up() {
     let mut desk = Desk::new(2);
     desk.ask(0, scan(&[36]));
-    desk.visit();
+    desk.slot();
     desk.now = Instant::from_millis(1_000);
     desk.ask(1, scan(&[40]));
     desk.vms();
@@ -508,6 +508,6 @@ fn a_scan_that_takes_too_long_is_ended_before_the_driver_gives_it_up() {
     assert_eq!(desk.story(0), "aborted0");
     assert_eq!(desk.nic(), [("0: LeaveScan".to_owned(), None)]);
     desk.slot_done();
-    assert_eq!(desk.visit(), Some((40, vec![1])));
+    assert_eq!(desk.slot(), Some((40, vec![1])));
     assert_eq!(desk.host.counters().overdue_scans, 1);
 }
