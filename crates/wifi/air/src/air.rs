@@ -240,7 +240,7 @@ impl Air {
         self.tap.take()
     }
 
-    /// Totals so far.
+    /// Totals since the medium was made.
     pub fn counters(&self) -> &AirCounters {
         &self.medium.output.counters
     }
@@ -291,7 +291,7 @@ impl Air {
         }
     }
 
-    /// A frame is over.
+    /// A frame is over: the tap sees it, its receivers hear it, contenders count on.
     fn end(&mut self, id: PpduId) {
         let ppdu = self.medium.take_off_air(id);
         if let Some(tap) = &mut self.tap {

@@ -67,12 +67,12 @@ impl Position {
     }
 }
 
-/// A new radio.
+/// How a radio begins: tuned to nothing, without address.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioConfig {
     /// What people call it in logs and captures.
     pub name: String,
-    /// Where it stands.
+    /// Where it stands, in metres.
     pub position: Position,
     /// Transmit power at the antenna.
     pub tx_power: Dbm,

@@ -62,7 +62,7 @@ pub struct AirCounters {
 /// How busy one channel was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelAirtime {
-    /// Primary channel.
+    /// The 20 MHz channel, by its number and band.
     pub channel: Channel,
     /// Time with at least one frame on the air, up to the end of the last one.
     pub busy: Micros,

@@ -32,7 +32,7 @@ pub(crate) struct Medium {
     pub planned: EventQueue,
     pub output: Output,
     pub rng: SmallRng,
-    /// Never goes back.
+    /// The latest time that the medium has run to.
     pub now: Instant,
 }
 

@@ -13,17 +13,17 @@ use crate::ppdu::{Content, Ppdu};
 pub struct Captured<'a> {
     /// When its first preamble bit was sent.
     pub start: Instant,
-    /// When it ended.
+    /// When the last bit of its PPDU was sent.
     pub end: Instant,
-    /// On which channel.
+    /// The channel that the PPDU was sent on, with its width.
     pub channel: Channel,
-    /// At what rate.
+    /// The rate of its PPDU.
     pub rate: Rate,
-    /// Power at the transmitter.
+    /// Transmit power, in dBm.
     pub power: Dbm,
     /// Signal at a receiver, if it was taken there; a tap sees the air itself, and has none.
     pub signal: Option<Dbm>,
-    /// Who sent it.
+    /// The radio that sent it.
     pub from: RadioId,
     /// Overlapped by another frame somewhere in its time.
     pub overlapped: bool,
@@ -36,13 +36,13 @@ pub struct Captured<'a> {
 /// Where in its A-MPDU a frame stands. All of one A-MPDU have the same start and sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subframe {
-    /// The last one.
+    /// True for the last subframe of its A-MPDU.
     pub last: bool,
 }
 
 /// Sees every frame on the air, ACK, CTS and RTS included, in order of their ends.
 pub trait Tap {
-    /// One frame is over.
+    /// One frame has ended. Called in order of ends, and for each MPDU of an A-MPDU.
     fn frame(&mut self, captured: &Captured<'_>);
 }
 

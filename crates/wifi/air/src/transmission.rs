@@ -8,7 +8,7 @@ use crate::RadioId;
 /// How the medium is reserved before a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protection {
-    /// Not at all.
+    /// No frame is sent before it.
     #[default]
     None,
     /// RTS, answered by CTS. Group and unacknowledged frames go without.
@@ -32,7 +32,7 @@ pub struct Aggregation {
     pub window: u8,
     /// Most bytes of one A-MPDU (Maximum A-MPDU Length of the receiver's HT capabilities).
     pub octets: usize,
-    /// Longest PPDU.
+    /// Longest PPDU, preamble included.
     pub time: Micros,
     /// Least time between the starts of two MPDUs, in nanoseconds (Minimum MPDU Start Spacing of the
     /// receiver): shorter ones are followed by empty delimiters.
@@ -137,19 +137,19 @@ pub enum Outcome {
 pub enum AirEvent {
     /// A frame reached a radio without error. Duplicates of frames whose ACK was lost come too.
     Received {
-        /// Who heard it.
+        /// The radio that received it.
         radio: RadioId,
         /// The frame, without FCS.
         frame: Buffer,
-        /// Where.
+        /// The channel that it was sent on.
         channel: Channel,
         /// At what rate it was sent.
         rate: Rate,
-        /// How strong it arrived.
+        /// How strong it arrived, in dBm.
         signal: Dbm,
         /// When its reception ended.
         at: Instant,
-        /// Who sent it.
+        /// The radio that sent it.
         from: RadioId,
         /// It came in an A-MPDU.
         aggregated: bool,
@@ -157,7 +157,7 @@ pub enum AirEvent {
     /// An A-MPDU's exchange ended. Comes right before [`AirEvent::Sent`] of each of its frames that
     /// ended with it; the others are sent again.
     Aggregated {
-        /// Who sent.
+        /// The radio that sent it.
         radio: RadioId,
         /// Token of its first frame.
         first: u64,
@@ -168,20 +168,20 @@ pub enum AirEvent {
         /// Which arrived, as the BlockAck says: bit n is sequence number `start` + n. `None`
         /// without a BlockAck.
         bitmap: Option<u64>,
-        /// At what rate.
+        /// The rate of its PPDU.
         rate: Rate,
         /// How strong the BlockAck arrived.
         ack_signal: Option<Dbm>,
-        /// When it ended.
+        /// When its BlockAck ended, or should have begun.
         at: Instant,
     },
     /// A transmission ended.
     Sent {
-        /// Who sent.
+        /// The radio that sent it.
         radio: RadioId,
         /// The token of [`Transmission`].
         token: u64,
-        /// How it ended.
+        /// Whether it was acknowledged, given up, or dropped.
         outcome: Outcome,
         /// Times the frame itself was on the air.
         attempts: u8,
@@ -196,13 +196,13 @@ pub enum AirEvent {
         airtime: Micros,
         /// How strong the ACK or BlockAck arrived.
         ack_signal: Option<Dbm>,
-        /// When it ended.
+        /// When its last exchange ended, or it was dropped.
         at: Instant,
     },
 }
 
 impl AirEvent {
-    /// Whose event it is.
+    /// The radio that it happened to: the receiver of a frame, or the sender whose transmission ended.
     pub fn radio(&self) -> RadioId {
         match *self {
             Self::Received { radio, .. }
@@ -211,7 +211,7 @@ impl AirEvent {
         }
     }
 
-    /// When it happened.
+    /// When it happened, on the clock of the calls.
     pub fn at(&self) -> Instant {
         match *self {
             Self::Received { at, .. } | Self::Aggregated { at, .. } | Self::Sent { at, .. } => at,

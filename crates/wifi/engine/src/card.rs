@@ -8,7 +8,7 @@ use airlane_waist::{Command, Event, NicEvent, PerVm, Request, Tag};
 
 use crate::data_path::DataPath;
 
-/// A card.
+/// A card: its radio on the air, its NIC and its host driver.
 pub struct Card {
     name: String,
     pub(crate) host: Host,

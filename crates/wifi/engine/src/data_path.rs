@@ -20,7 +20,7 @@ pub enum DataPath {
 pub struct DataPathError(String);
 
 impl DataPath {
-    /// Both.
+    /// Both ways.
     pub const ALL: [Self; 2] = [Self::Emulated, Self::Passthrough];
     /// What may be written, for messages.
     pub const FORMS: &str = r#""passthrough", "emulated""#;

@@ -39,7 +39,7 @@ pub enum Kind {
     Associated {
         /// With this access point.
         bssid: MacAddr,
-        /// There.
+        /// The channel of the association.
         channel: Channel,
         /// The other access point that it left a moment ago.
         previous: Option<MacAddr>,
@@ -53,24 +53,24 @@ pub enum Kind {
     ScanStarted,
     /// A scan has ended.
     ScanEnded {
-        /// Channels visited.
+        /// Channels that were scanned, those answered from the cache included.
         channels: u8,
-        /// Before its end.
+        /// True when it was ended early.
         aborted: bool,
     },
     /// The access point's beacons fail to come.
     BeaconsMissed {
-        /// In a row.
+        /// Beacons missed in a row.
         consecutive: u32,
     },
     /// The VM has followed its access point to another channel.
     ChannelSwitched {
-        /// This one.
+        /// The new channel.
         channel: Channel,
     },
     /// Frames that the VM may not send, or that were no frames.
     Dropped {
-        /// Why.
+        /// Why the frames were not sent.
         status: TxStatus,
         /// How many since this was last told.
         frames: u64,
@@ -98,14 +98,14 @@ struct Vm {
     drops: EnumMap<DropKind, Drops>,
 }
 
-/// Drops of one kind.
+/// Drops of one kind that no event has told yet.
 #[derive(Clone, Copy, Default)]
 struct Drops {
     frames: u64,
     told: Option<Instant>,
 }
 
-/// The observer.
+/// Sees every request and event of all lanes, and keeps what is worth telling.
 #[derive(Default)]
 pub struct Journal {
     /// The VMs that have been heard of.
@@ -149,7 +149,7 @@ impl Journal {
         }
     }
 
-    /// The next event.
+    /// Takes the oldest event that was not taken yet.
     pub fn next_event(&mut self) -> Option<VmEvent> {
         self.events.pop_front()
     }

@@ -25,7 +25,7 @@ pub enum Placed {
     Card(usize),
     /// One radio of an access-point VM.
     AccessPoint {
-        /// The VM.
+        /// Number of the access-point VM.
         port: usize,
         /// hwsim's number of the radio.
         number: usize,
@@ -50,6 +50,26 @@ pub enum LaneError {
 }
 
 /// Cards, NICs, air and access points, wired.
+///
+/// ```
+/// use airlane_air::{AirConfig, Position, RadioConfig};
+/// use airlane_dot11::Dbm;
+/// use airlane_engine::{AccessPoints, Wifi};
+/// use airlane_lane::{Engine, Instant, Next};
+/// use airlane_waist::{Command, Event, Reply, Request, Tag};
+///
+/// let mut wifi = Wifi::new(AirConfig::default(), AccessPoints::new(Vec::new()));
+/// let (name, position) = ("card".to_owned(), Position::default());
+/// let card = wifi.add_card(RadioConfig { name, position, tx_power: Dbm(15.0) });
+/// let lane = wifi.add_lane(card)?;
+///
+/// // A VM's driver starts its card; the request is answered under its tag.
+/// let command = Command::Initialize;
+/// wifi.request(Instant(0), lane, Request { tag: Tag(1), command });
+/// while wifi.run(Instant(0), 64) == Next::More {}
+/// assert!(matches!(wifi.next_event(lane), Some(Event::Done(Tag(1), Reply::Ok))));
+/// # Ok::<(), airlane_engine::LaneError>(())
+/// ```
 pub struct Wifi {
     air: Air,
     cards: Vec<Card>,
@@ -206,7 +226,7 @@ impl Wifi {
         self.built_ins.add(self.now, built_in, &mut self.air);
     }
 
-    /// Somebody else on the medium.
+    /// Adds a station that is neither a card nor an access point of this engine.
     pub fn add_external(&mut self, mut station: Box<dyn ExternalStation>) {
         station.join(self.now, &mut self.air);
         self.external.push(station);
@@ -222,7 +242,7 @@ impl Wifi {
         Some(self.cards.get_mut(card)?.nic.stamps())
     }
 
-    /// An access-point VM (`port`) says something.
+    /// Takes a message of access-point VM number `port`.
     pub fn hwsim(&mut self, now: Instant, port: usize, message: FromHwsim) {
         let Self { air, cards, .. } = self;
         let agreed = |header: &Header| {

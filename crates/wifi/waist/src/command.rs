@@ -52,9 +52,9 @@ pub enum Command {
     BlockAck(BlockAck),
     /// The rates to try for a station's data, first to last, and the bounds of its A-MPDUs.
     RateTable(StationIndex, Box<RateTable>, AggregationLimits),
-    /// Look for access points.
+    /// Scan for access points.
     Scan(Box<ScanRequest>),
-    /// Stop looking.
+    /// End the scan.
     AbortScan,
     /// How the radio may sleep.
     PowerSave(PowerSave),
@@ -77,7 +77,7 @@ pub enum Command {
     Calibrate,
     /// Receiver sensitivity.
     Sensitivity,
-    /// Light-emitting diode.
+    /// How the card's LED blinks.
     Led,
     /// Priorities between radios in one machine.
     Coexistence,
@@ -132,9 +132,9 @@ pub struct VifConfig {
     pub address: MacAddr,
     /// The BSS that it belongs or will belong to; zero when none.
     pub bssid: MacAddr,
-    /// Its mode.
+    /// Operating mode.
     pub mode: Mode,
-    /// Its channel.
+    /// Operating channel, with its width.
     pub channel: Channel,
     /// True once associated.
     pub associated: bool,
@@ -163,7 +163,7 @@ pub struct Timing {
     pub dtim_period: u8,
 }
 
-/// A cipher.
+/// What a key is for, as far as the NIC uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cipher {
     /// CCMP with a 128-bit key.
@@ -175,7 +175,7 @@ pub enum Cipher {
 /// A key of a station.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key {
-    /// Whose.
+    /// The peer station that it is shared with.
     pub station: StationIndex,
     /// Where the driver keeps it; replaces what was there.
     pub slot: u8,
@@ -183,9 +183,9 @@ pub struct Key {
     pub index: u8,
     /// For group frames that this station sends.
     pub group: bool,
-    /// For which cipher.
+    /// The cipher that uses it.
     pub cipher: Cipher,
-    /// The key itself.
+    /// The 128 bits of the key.
     pub bytes: [u8; 16],
 }
 
@@ -209,9 +209,9 @@ impl std::fmt::Debug for Key {
 /// A receive block-ack agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAck {
-    /// With whom.
+    /// The peer station that sends the frames.
     pub station: StationIndex,
-    /// For which traffic identifier.
+    /// Traffic identifier, 0 to 15.
     pub tid: u8,
     /// First sequence number; `None` ends the agreement.
     pub start: Option<u16>,
@@ -229,10 +229,10 @@ pub struct AggregationLimits {
     pub no_start_after: u8,
 }
 
-/// A scan.
+/// One VM's scan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScanRequest {
-    /// Where to look, in order.
+    /// The channels to scan, in order.
     pub channels: Vec<ScanChannel>,
     /// Probe request (24-byte header included) without FCS; sequence number and SSID are filled in.
     pub probe: Vec<u8>,
@@ -249,7 +249,7 @@ pub struct ScanRequest {
 /// One channel of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanChannel {
-    /// Which.
+    /// The channel; its width plays no part.
     pub channel: Channel,
     /// Send probe requests.
     pub active: bool,
@@ -273,9 +273,9 @@ pub struct PowerSave {
 /// A channel switch that the access point announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelSwitch {
-    /// Where to.
+    /// The new channel.
     pub channel: Channel,
-    /// How long from now.
+    /// How long from now the switch takes place.
     pub after: Micros,
 }
 
@@ -325,9 +325,9 @@ pub struct Transmit {
     pub protect: bool,
     /// Its queue belongs to a block-ack agreement: it may travel in an A-MPDU.
     pub aggregate: bool,
-    /// At what rate.
+    /// The rate of its attempts.
     pub rate: TxRate,
-    /// How encrypted.
+    /// What the NIC does about its encryption.
     pub cipher: TxCipher,
     /// Attempts beyond the first.
     pub retry_limit: u8,

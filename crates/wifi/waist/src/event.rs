@@ -127,11 +127,11 @@ pub struct Received {
     pub frame: Buffer,
     /// What was done about its encryption.
     pub cipher: RxCipher,
-    /// Where it was heard.
+    /// The channel that it was received on.
     pub channel: Channel,
     /// At what rate it was sent.
     pub rate: Rate,
-    /// How strong it was.
+    /// How strong it arrived, in dBm.
     pub signal: Dbm,
     /// When its reception ended.
     pub at: Instant,

@@ -16,6 +16,61 @@ use crate::{
 
 /// A NIC: the back end. `P` is what it sends into and is lent for each call: a medium for an emulated NIC, `()` for one
 /// whose radio is its own. It never blocks and reads no clock.
+///
+/// ```
+/// use std::collections::VecDeque;
+///
+/// use airlane_dot11::Rate;
+/// use airlane_lane::{Instant, Micros, VmId};
+/// use airlane_waist::*;
+///
+/// /// A NIC without a radio: it answers every request, and does nothing.
+/// #[derive(Default)]
+/// struct NoRadio(VecDeque<NicEvent>);
+///
+/// impl Nic<()> for NoRadio {
+///     fn capabilities(&self) -> Capabilities {
+///         Capabilities { vifs: 1, scan: ScanStyle::Slots }
+///     }
+///
+///     fn request(&mut self, _: Instant, request: NicRequest, _: &mut ()) {
+///         let not_sent = TxReport {
+///             status: TxStatus::Refused,
+///             retries: 0,
+///             rts_failures: 0,
+///             rate: Rate::OFDM_6,
+///             sequence_control: 0,
+///             airtime: Micros(0),
+///         };
+///         let refused = Err(Refusal::NotSupported);
+///         self.0.push_back(match request {
+///             NicRequest::Vif(vm, _, VifCommand::Reset) => NicEvent::Vif(vm, Event::ResetDone),
+///             NicRequest::Vif(vm, tag, VifCommand::Transmit(_)) => {
+///                 NicEvent::Vif(vm, Event::Transmitted(tag, not_sent))
+///             }
+///             NicRequest::Vif(vm, tag, _) => NicEvent::Vif(vm, Event::Done(tag, Reply::Ok)),
+///             NicRequest::ScanSlot(_) | NicRequest::ScanList(_) => NicEvent::ScanDone(refused),
+///             NicRequest::LeaveScan(vm) => NicEvent::LeftScan(vm, refused),
+///             NicRequest::PowerSave(_) => return,
+///         });
+///     }
+///
+///     fn step(&mut self, _: Instant, _: &mut ()) -> Option<Instant> {
+///         None
+///     }
+///
+///     fn next_event(&mut self) -> Option<NicEvent> {
+///         self.0.pop_front()
+///     }
+/// }
+///
+/// let (mut nic, vm) = (NoRadio::default(), VmId::new(0)?);
+/// nic.request(Instant(0), NicRequest::Vif(vm, Tag(1), VifCommand::Initialize), &mut ());
+/// assert_eq!(nic.step(Instant(0), &mut ()), None);
+/// let event = nic.next_event();
+/// assert!(matches!(event, Some(NicEvent::Vif(_, Event::Done(Tag(1), Reply::Ok)))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Nic<P> {
     /// What it can do; the same for its whole life.
     fn capabilities(&self) -> Capabilities;
@@ -45,7 +100,7 @@ pub enum ScanStyle {
     List,
 }
 
-/// A request.
+/// What a host driver asks of a NIC.
 #[derive(Debug)]
 pub enum NicRequest {
     /// Something of one VM's vMAC. Answered by an event for this VM: [`Event::Transmitted`] with the tag for a frame,
@@ -62,7 +117,7 @@ pub enum NicRequest {
     LeaveScan(VmId),
 }
 
-/// An event.
+/// What a NIC tells its host driver.
 #[derive(Clone, Debug)]
 pub enum NicEvent {
     /// For a VM.
