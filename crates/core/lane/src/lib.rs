@@ -1,6 +1,6 @@
 //! What every card shares, whatever it is: the identity of a virtual machine ([`VmId`]) and the
-//! single-producer single-consumer rings over which a VM's lane and the radio exchange work,
-//! waking the other side only when it sleeps ([`ring`]), when a VM is interrupted ([`coalescing`]), when
+//! single-producer single-consumer rings ([`ring`]) over which a VM's device and an engine exchange work, one each way
+//! in a [`Lane`], waking the other side only when it sleeps, when a VM is interrupted ([`coalescing`]), when
 //! a thread looks again before it sleeps ([`polling`]), which thread serves a lane ([`Threads`]), the moments that a frame passes ([`stamp`]),
 //! whose turn it is among up to 1,024 lanes ([`Dispatcher`], [`LaneQueues`]), how fast one may send ([`TokenBucket`]),
 //! and what stands behind lanes ([`Engine`]).
@@ -11,6 +11,7 @@ pub mod coalescing;
 mod dispatcher;
 mod engine;
 mod event_coalescer;
+mod lane;
 mod lane_id;
 mod lane_queues;
 mod lane_set;
@@ -27,6 +28,7 @@ pub use coalescing::{Coalescer, Coalescing, Verdict};
 pub use dispatcher::{Bytes, Cost, Dispatcher, MAX_WEIGHT, WhenEmpty};
 pub use engine::{Engine, EventKind, Next};
 pub use event_coalescer::EventCoalescer;
+pub use lane::{DeviceEnd, EngineEnd, Lane};
 pub use lane_id::{LaneId, MAX_LANES};
 pub use lane_queues::{LaneQueues, QueueCounters};
 pub use lane_set::LaneSet;

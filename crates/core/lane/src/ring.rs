@@ -52,6 +52,20 @@ pub struct Receiver<T> {
 }
 
 /// A ring of `capacity` items whose consumer is woken by `wake`.
+///
+/// ```
+/// use airlane_lane::ring::{NoWake, ring};
+/// use std::sync::Arc;
+///
+/// let (mut sender, mut receiver) = ring(2, Arc::new(NoWake));
+/// assert!(receiver.announce_sleep(), "nothing waits");
+/// assert_eq!(sender.push("one"), Ok(()));
+/// assert_eq!(receiver.wakes(), 1);
+/// assert_eq!(sender.push("two"), Ok(()));
+/// assert_eq!(receiver.wakes(), 1, "it is awake by now");
+/// assert_eq!(sender.push("three"), Err("three"));
+/// assert_eq!(receiver.pop(), Some("one"));
+/// ```
 pub fn ring<T>(capacity: usize, wake: Arc<dyn Wake>) -> (Sender<T>, Receiver<T>) {
     let (producer, consumer) = rtrb::RingBuffer::new(capacity);
     let shared = Arc::new(Shared {

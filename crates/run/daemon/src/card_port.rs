@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use airlane_dma::Memory;
 use airlane_iwl::{Counters, Device, Identity};
-use airlane_lane::PollCounters;
 use airlane_lane::ring::{Receiver, Sender};
 use airlane_lane::stamp::{FrameId, Point, Stamps};
+use airlane_lane::{DeviceEnd, PollCounters};
 use airlane_transport::{Ended, EventFd, LaneEnd, PciDevServer, PciDevice, VfioUserServer};
 use airlane_waist::{Command, Event, Request};
 
@@ -60,8 +60,7 @@ impl CardPort {
     pub fn new(
         identity: Identity,
         memory: Memory,
-        to_radio: Sender<Request>,
-        from_radio: Receiver<Event>,
+        lane: DeviceEnd<Request, Event>,
         report: LaneReport,
         stamps: Stamps,
         poller: BusyPoller,
@@ -70,8 +69,8 @@ impl CardPort {
         *device.stamps() = stamps;
         Self {
             device,
-            to_radio,
-            from_radio,
+            to_radio: lane.requests,
+            from_radio: lane.events,
             report,
             poller,
             transport: airlane_transport::Counters::default(),

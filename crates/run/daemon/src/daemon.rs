@@ -10,7 +10,8 @@ use airlane_dma::Memory;
 use airlane_engine::{AccessPoints, ExternalStation, RadioStatus, Wifi};
 use airlane_host_driver::HostConfig;
 use airlane_iwl::Identity;
-use airlane_lane::ring::{Wake, ring};
+use airlane_lane::Lane;
+use airlane_lane::ring::Wake;
 use airlane_lane::stamp::Stamps;
 use airlane_lane::{LaneId, Polling, Threads};
 use airlane_trace::{Collector, Tracer};
@@ -195,13 +196,11 @@ impl Daemon {
     ) -> anyhow::Result<RingLane<Wifi>> {
         let wake = eventfd()?;
         let lane_wake: Arc<dyn Wake> = Arc::new(EventWake(wake.try_clone()?));
-        let (to_engine, requests) = ring(LANE_RING, Arc::clone(&common.wake));
-        let (events, from_engine) = ring(LANE_RING, lane_wake);
+        let rings = Lane::new(LANE_RING, Arc::clone(&common.wake), lane_wake);
         let port = CardPort::new(
             identity(&parts.vm),
             parts.memory,
-            to_engine,
-            from_engine,
+            rings.device,
             parts.report,
             parts.stamps,
             BusyPoller::new(common.clock, parts.tuning.polling),
@@ -213,19 +212,21 @@ impl Daemon {
             server.serve(&name, &stop);
         })?);
         let coalescing = parts.tuning.interrupts;
-        Ok(RingLane::new(lane, requests, events, coalescing))
+        Ok(RingLane::new(lane, rings.engine, coalescing))
     }
 
     fn start_hwsim(&mut self, common: &Common, index: usize) -> anyhow::Result<HwsimEnds> {
         let wake = eventfd()?;
         let hwsim_wake: Arc<dyn Wake> = Arc::new(EventWake(wake.try_clone()?));
-        let (to_engine, from_vm) = ring(HWSIM_RING, Arc::clone(&common.wake));
-        let (to_vm, from_engine) = ring(HWSIM_RING, hwsim_wake);
+        let Lane { device, engine } = Lane::new(HWSIM_RING, Arc::clone(&common.wake), hwsim_wake);
         let socket = common.run_dir.join(format!("hwsim{index}.sock"));
-        let server = serve_hwsim(&socket, to_engine, from_engine, wake)?;
+        let server = serve_hwsim(&socket, device.requests, device.events, wake)?;
         locked(&self.hwsim).push(server);
         self.hwsim_sockets.push(socket);
-        Ok(HwsimEnds { from_vm, to_vm })
+        Ok(HwsimEnds {
+            from_vm: engine.requests,
+            to_vm: engine.events,
+        })
     }
 
     /// Where the VMM of VM `index` attaches its card; VMs are counted through all cards.

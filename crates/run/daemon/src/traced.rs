@@ -9,7 +9,7 @@ use airlane_dot11::frame::{CCMP_MIC, Header};
 use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, OfdmRate, Rate};
 use airlane_iwl::{Identity, Model};
 use airlane_iwl_driver::{Card, Driver, MEMORY, Station, TxOptions};
-use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
+use airlane_lane::ring::{NoWake, Receiver, Sender};
 use airlane_lane::{Engine, Instant, LaneId, Micros, Polling, VmId};
 use airlane_transport::{LaneEnd, PciDevice};
 use airlane_waist::{Event, Request};
@@ -106,8 +106,7 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
     let air = behind.air_mut();
     air.tune(Instant(0), access_point, Some(channel()));
     air.set_addresses(access_point, &[AP]);
-    let (to_radio, requests) = ring(1_024, Arc::new(NoWake));
-    let (events, from_radio) = ring(1_024, Arc::new(NoWake));
+    let rings = airlane_lane::Lane::new(1_024, Arc::new(NoWake), Arc::new(NoWake));
     let model = Model::Wifi5300;
     let identity = Identity {
         model,
@@ -118,8 +117,7 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
     let mut port = CardPort::new(
         identity,
         memory,
-        to_radio,
-        from_radio,
+        rings.device,
         LaneReport::default(),
         stamps,
         BusyPoller::new(Clock::start(), Polling::default()),
@@ -130,8 +128,8 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
     let mut driver = Driver::of(
         Lane {
             port,
-            requests,
-            events,
+            requests: rings.engine.requests,
+            events: rings.engine.events,
             radio: behind,
             access_point,
             now: Instant(0),

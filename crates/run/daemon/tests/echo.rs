@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use airlane_daemon::clock::Clock;
 use airlane_daemon::reactor::{Reactor, Report, RingLane, Source, Took};
-use airlane_lane::ring::{Receiver, Sender, Wake, ring};
-use airlane_lane::{Coalescing, Engine, EventKind, Instant, LaneId, Micros, Next, Polling};
+use airlane_lane::ring::{Receiver, Sender, Wake};
+use airlane_lane::{Coalescing, Engine, EventKind, Instant, Lane, LaneId, Micros, Next, Polling};
 use airlane_transport::{EventFd, EventWake};
 
 const DELAY: Micros = Micros(1_000);
@@ -94,13 +94,16 @@ impl Machine {
 }
 
 fn lane(reactor: &mut Reactor<Echo>, number: u16, wake: &Arc<dyn Wake>) -> Machine {
-    let (to_engine, requests) = ring(2_048, Arc::clone(wake));
-    let (events, from_engine) = ring(2_048, Arc::new(airlane_lane::ring::NoWake));
+    let Lane { device, engine } = Lane::new(
+        2_048,
+        Arc::clone(wake),
+        Arc::new(airlane_lane::ring::NoWake),
+    );
     let id = LaneId::new(number);
-    reactor.add(RingLane::new(id, requests, events, Coalescing::Off));
+    reactor.add(RingLane::new(id, engine, Coalescing::Off));
     Machine {
-        to_engine,
-        from_engine,
+        to_engine: device.requests,
+        from_engine: device.events,
     }
 }
 

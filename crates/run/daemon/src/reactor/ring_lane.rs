@@ -1,7 +1,9 @@
 //! A lane whose other end is in a thread of its own: requests come over one ring, events go over another.
 
 use airlane_lane::ring::{Receiver, Sender};
-use airlane_lane::{Coalescing, Engine, EventCoalescer, EventKind, Instant, LaneId, Micros};
+use airlane_lane::{
+    Coalescing, Engine, EngineEnd, EventCoalescer, EventKind, Instant, LaneId, Micros,
+};
 
 use super::source::{Report, Source, Took};
 
@@ -23,17 +25,12 @@ pub struct RingLane<E: Engine> {
 }
 
 impl<E: Engine> RingLane<E> {
-    /// Between these rings.
-    pub fn new(
-        id: LaneId,
-        requests: Receiver<E::Request>,
-        events: Sender<E::Event>,
-        coalescing: Coalescing,
-    ) -> Self {
+    /// At this end of the lane with this number.
+    pub fn new(id: LaneId, end: EngineEnd<E::Request, E::Event>, coalescing: Coalescing) -> Self {
         Self {
             id,
-            requests,
-            events,
+            requests: end.requests,
+            events: end.events,
             coalescer: EventCoalescer::new(coalescing),
             dropped: 0,
         }
