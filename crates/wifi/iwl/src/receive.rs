@@ -6,27 +6,46 @@ use airlane_waist::{Received, RxCipher};
 
 use arrayvec::ArrayVec;
 
-use crate::rate;
-use crate::wire::put;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromZeros, Immutable, IntoBytes, Unaligned};
 
-/// Bytes of RX_PHY's payload.
-pub const PHY: usize = 60;
+use crate::rate;
+
+/// RX_PHY's payload, `struct iwl_rx_phy_res`.
+#[derive(FromZeros, Immutable, IntoBytes, Unaligned)]
+#[repr(C)]
+pub struct RxPhy {
+    /// Words of `measured` in use.
+    words: u8,
+    configured_words: u8,
+    statistics: u8,
+    reserved: u8,
+    /// In microseconds.
+    timestamp: U64,
+    beacon_timestamp: U32,
+    flags: U16,
+    channel: U16,
+    /// `struct iwlagn_non_cfg_phy`: second the gain, third RSSI of antennas A and B, fourth of C.
+    measured: [U32; 8],
+    rate: U32,
+    length: U16,
+    frame_time: U16,
+}
 
 /// RX_PHY's payload. The beacon time stamp is left at zero: the driver's channel switch arithmetic
 /// then counts from now.
-pub fn phy(received: &Received) -> [u8; PHY] {
-    let mut bytes = [0; PHY];
-    put(&mut bytes, 0x00, &[8]); // words of non_cfg_phy in use
-    put(&mut bytes, 0x04, &received.at.0.to_le_bytes());
-    put(&mut bytes, 0x10, &phy_flags(received).to_le_bytes());
-    let channel = u16::from(received.channel.number());
-    put(&mut bytes, 0x12, &channel.to_le_bytes());
-    put(&mut bytes, 0x18, &gain(received.signal).to_le_bytes());
-    put(&mut bytes, 0x1c, &RSSI_A_B.to_le_bytes());
-    put(&mut bytes, 0x20, &RSSI_C.to_le_bytes());
-    put(&mut bytes, 0x34, &rate::encode(received.rate).to_le_bytes());
-    put(&mut bytes, 0x38, &length(received).to_le_bytes());
-    bytes
+pub fn phy(received: &Received) -> RxPhy {
+    let measured = [0, gain(received.signal), RSSI_A_B, RSSI_C, 0, 0, 0, 0];
+    RxPhy {
+        words: 8,
+        timestamp: U64::new(received.at.0),
+        flags: U16::new(phy_flags(received)),
+        channel: U16::new(received.channel.number().into()),
+        measured: measured.map(U32::new),
+        rate: U32::new(rate::encode(received.rate)),
+        length: U16::new(length(received)),
+        ..RxPhy::new_zeroed()
+    }
 }
 
 /// RX_MPDU's payload before the frame: its length.

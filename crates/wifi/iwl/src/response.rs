@@ -4,6 +4,8 @@
 use airlane_dot11::{Band, Width};
 use airlane_waist::{Refusal, Reply, Statistics};
 use smallvec::SmallVec;
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromZeros, Immutable, IntoBytes, Unaligned};
 
 use crate::wire::put;
 
@@ -11,7 +13,7 @@ use crate::wire::put;
 const MAX_PAYLOAD: usize = 480;
 /// The payload of a transmit response, of which there is one for each frame. Longer ones, which are rare, are
 /// allocated.
-const TRANSMITTED: usize = 40;
+const TRANSMITTED: usize = size_of::<TxResponse>();
 /// Bit of a sequence word: originated by the card.
 pub const NOTIFICATION: u16 = 1 << 15;
 /// Degrees Celsius that the card reports: far from any throttling.
@@ -148,6 +150,28 @@ pub fn alive(error_table: u32) -> Packet {
         .with(0x1c, &1_u32.to_le_bytes())
 }
 
+/// `struct iwlagn_tx_resp` for one frame, with its status and the next index to reclaim.
+#[derive(FromZeros, Immutable, IntoBytes, Unaligned)]
+#[repr(C)]
+struct TxResponse {
+    frames: u8,
+    bt_kills: u8,
+    rts_failures: u8,
+    retries: u8,
+    rate: U32,
+    airtime: U16,
+    amplifier: [u8; 10],
+    tfd_info: U32,
+    sequence_control: U16,
+    byte_count: U16,
+    tlc_info: u8,
+    ra_tid: u8,
+    frame_control: U16,
+    status: U16,
+    sequence: U16,
+    next: U32,
+}
+
 /// The report on one frame (`struct iwlagn_tx_resp`, its status, and the next index to reclaim).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmitted {
@@ -178,16 +202,25 @@ pub struct Transmitted {
 impl Transmitted {
     /// The packet, with a payload of 40 bytes.
     pub fn encode(&self) -> Packet {
-        Packet::zeroed(id::TX, self.sequence, TRANSMITTED)
-            .with(0x00, &[1, 0, self.rts_failures, self.retries])
-            .with(0x04, &self.rate.to_le_bytes())
-            .with(0x08, &self.airtime.to_le_bytes())
-            .with(0x18, &self.sequence_control.to_le_bytes())
-            .with(0x1a, &self.byte_count.to_le_bytes())
-            .with(0x1d, &[self.ra_tid])
-            .with(0x1e, &self.frame_control.to_le_bytes())
-            .with(0x20, &u16::from(self.status).to_le_bytes())
-            .with(0x22, &self.sequence.to_le_bytes())
-            .with(0x24, &u32::from(self.next & 0xfff).to_le_bytes())
+        let response = TxResponse {
+            frames: 1,
+            rts_failures: self.rts_failures,
+            retries: self.retries,
+            rate: U32::new(self.rate),
+            airtime: U16::new(self.airtime),
+            sequence_control: U16::new(self.sequence_control),
+            byte_count: U16::new(self.byte_count),
+            ra_tid: self.ra_tid,
+            frame_control: U16::new(self.frame_control),
+            status: U16::new(self.status.into()),
+            sequence: U16::new(self.sequence),
+            next: U32::new(u32::from(self.next & 0xfff)),
+            ..TxResponse::new_zeroed()
+        };
+        Packet {
+            id: id::TX,
+            sequence: self.sequence,
+            payload: SmallVec::from_slice(response.as_bytes()),
+        }
     }
 }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use airlane_dma::{Memory, Window};
 use airlane_waist::Received;
+use zerocopy::IntoBytes;
 
 use crate::receive;
 use crate::registers::fh;
@@ -243,7 +244,10 @@ impl Staging<'_> {
 fn append_frame(mut room: Staging<'_>, received: Received, with_fcs: bool) -> Option<Outgoing> {
     let before = room.buffer.len();
     let phy = receive::phy(&received);
-    if !room.again().packet(id::RX_PHY, NOTIFICATION, &[&phy]) {
+    if !room
+        .again()
+        .packet(id::RX_PHY, NOTIFICATION, &[phy.as_bytes()])
+    {
         return Some(Outgoing::Frame(received));
     }
     if append_mpdu(room.again(), &received, with_fcs) {
