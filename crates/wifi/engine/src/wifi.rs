@@ -63,7 +63,8 @@ pub enum LaneError {
 /// let card = wifi.add_card(RadioConfig { name, position, tx_power: Dbm(15.0) });
 /// let lane = wifi.add_lane(card)?;
 ///
-/// // A VM's driver starts its card; the request is answered under its tag.
+/// // A VM attaches, and its driver starts the card; the request is answered under its tag.
+/// wifi.attach(lane)?;
 /// let command = Command::Initialize;
 /// wifi.request(Instant(0), lane, Request { tag: Tag(1), command });
 /// while wifi.run(Instant(0), 64) == Next::More {}
