@@ -6,6 +6,14 @@
 //! and what stands behind lanes ([`Engine`]).
 //!
 //! Nothing here knows 802.11, PCI or memory. Dependencies point at this crate, never from it.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation
+    )
+)]
 
 pub mod coalescing;
 mod dispatcher;

@@ -140,7 +140,10 @@ impl FrameId {
 
     /// A received frame, by where its bytes lie: no other lies there until it is delivered.
     pub fn received(bytes: &[u8]) -> Self {
-        Self(Self::RECEIVED | (bytes.as_ptr().addr() >> 4) as u32 & !(Self::RECEIVED | 1))
+        // The address without its lowest four bits, cut off above: frames are told apart, not found by it.
+        #[expect(clippy::cast_possible_truncation)]
+        let place = (bytes.as_ptr().addr() >> 4) as u32;
+        Self(Self::RECEIVED | place & !(Self::RECEIVED | 1))
     }
 
     /// The frame of this number.
