@@ -8,7 +8,7 @@ use airlane_dma::{Backing, Memory, Translation};
 use airlane_dot11::{Band, Buffer, Channel, MacAddr, OfdmRate, Rate};
 use airlane_iwl::{Device, Identity, Model};
 use airlane_iwl_driver::{FakeDriver, Station, TxOptions};
-use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
+use airlane_lane::ring::{NoWake, Receiver, Sender};
 use airlane_lane::{Instant, Micros, VmId};
 use airlane_waist::{Event, Request};
 
@@ -237,16 +237,15 @@ fn join<B: Behind>(shared: &Arc<Mutex<(B, Instant)>>, vm: VmId, way: Translation
     driver.power_on();
     associate(&mut driver, address);
     driver.set_radio(None);
-    let (to_radio, requests) = ring(LANE_RING, Arc::new(NoWake));
-    let (to_card, events) = ring(LANE_RING, Arc::new(NoWake));
+    let rings = airlane_lane::Lane::new(LANE_RING, Arc::new(NoWake), Arc::new(NoWake));
     Lane {
         vm,
         address,
         driver,
-        to_radio,
-        requests,
-        to_card,
-        events,
+        to_radio: rings.device.requests,
+        requests: rings.engine.requests,
+        to_card: rings.engine.events,
+        events: rings.device.events,
     }
 }
 
