@@ -157,9 +157,12 @@ impl Airtime {
     }
 
     /// A vMAC has sent its last frame that waited for its turn; true when another one still waits.
-    pub(crate) fn rest(&mut self, vm: VmId, category: AccessCategory) -> bool {
-        let turns = &mut self.accounts[category].turns;
+    pub(crate) fn rest(&mut self, vm: VmId, category: AccessCategory, rest: Readiness) -> bool {
+        let Account { turns, queued, .. } = &mut self.accounts[category];
         turns.set_waiting(lane(vm), false);
+        if rest == Readiness::Empty {
+            queued.remove(lane(vm));
+        }
         turns.any_waiting()
     }
 

@@ -120,8 +120,9 @@ impl Transmitter {
                 }
                 self.dispatch(now, here, vm, category, card, radio);
                 // A dispatch empties no other vMAC's queue.
-                if readiness(card.vmacs.get(vm), here, category) != Readiness::Ready {
-                    waits = self.airtime.rest(vm, category);
+                match readiness(card.vmacs.get(vm), here, category) {
+                    Readiness::Ready => {}
+                    rest => waits = self.airtime.rest(vm, category, rest),
                 }
             }
         }
