@@ -39,11 +39,30 @@ pub(crate) fn head_changed(medium: &mut Medium, id: RadioId, category: AccessCat
     let sense = radio.sense;
     let free = sense.counting && sense.clear_from() <= now;
     let queue = &mut radio.queues[category];
-    if queue.ready(channel).is_some() {
+    let ready = queue.ready(channel);
+    let beacon = ready.is_some_and(|head| head.beacon);
+    if ready.is_some() {
         queue.arm(now, free, &mut medium.rng);
     }
     radio.plan_access();
+    if free && beacon && is_taken(&medium.space, id, channel_id) {
+        let radio = &mut medium.space.radios[id];
+        radio.queues[category].give_way(&mut medium.rng);
+        radio.plan_access();
+    }
     plan(medium, channel_id);
+}
+
+/// Whether another contender begins when this radio would. Beacons of radios that share a clock, as all of one host's do, come at the
+/// same moment at each beacon interval: they would collide for ever, while clocks of real access points drift apart.
+fn is_taken(space: &Space, id: RadioId, channel: ChannelId) -> bool {
+    let Some(own) = space.radios[id].sense.access_at else {
+        return false;
+    };
+    let contenders = space.channels[channel].contenders.iter();
+    let others = contenders.filter(|other| **other != id);
+    let mut begins = others.filter_map(|other| space.radios[*other].sense.access_at);
+    begins.any(|at| at <= own + NOTICED && own <= at + NOTICED)
 }
 
 /// Drops the frames of a queue whose token `matches`; each is reported. Those in the middle of their

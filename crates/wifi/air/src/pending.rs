@@ -12,6 +12,8 @@ pub(crate) struct Pending {
     pub transmission: Transmission,
     pub receiver: MacAddr,
     pub transmitter: Option<MacAddr>,
+    /// It is a beacon, which its sender's clock hands over.
+    pub beacon: bool,
     /// What it may share an A-MPDU with.
     pub session: Option<BaSession>,
     /// Part of the frame exchange that is going on.
@@ -33,6 +35,7 @@ impl Pending {
         let session = header.and_then(|header| BaSession::of(&transmission, &header));
         Self {
             transmission,
+            beacon: header.is_some_and(|header| header.is_beacon()),
             session,
             in_ppdu: false,
             rate_index: 0,

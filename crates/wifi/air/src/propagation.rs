@@ -16,12 +16,16 @@ impl PathLoss {
     pub fn loss_db(&self, from: Position, to: Position, channel: Channel) -> f32 {
         match *self {
             Self::Ideal { loss_db } => loss_db,
-            Self::LogDistance { exponent } => {
-                let metres = from.distance(to).max(NEAREST_METRES);
-                at_one_metre_db(channel) + 10.0 * exponent * metres.log10()
-            }
+            Self::LogDistance { exponent } => log_distance_db(exponent, from, to, channel),
         }
     }
+}
+
+/// Apart from the match: the compiler would take its logarithms for ideal air, too, before it looks which one it is.
+#[inline(never)]
+fn log_distance_db(exponent: f32, from: Position, to: Position, channel: Channel) -> f32 {
+    let metres = from.distance(to).max(NEAREST_METRES);
+    at_one_metre_db(channel) + 10.0 * exponent * metres.log10()
 }
 
 fn at_one_metre_db(channel: Channel) -> f32 {

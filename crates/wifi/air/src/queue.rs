@@ -78,6 +78,12 @@ impl Queue {
         }
     }
 
+    /// Another radio sends in the slot in which the head would go: it waits for at least one more.
+    pub fn give_way(&mut self, rng: &mut SmallRng) {
+        let window = self.adopt_head().cw_min;
+        self.backoff = Some(1 + draw(rng, window));
+    }
+
     /// The back-off after an exchange. `doubled`: the exchange failed, and the window grows.
     pub fn back_off(&mut self, doubled: bool, edca: &EdcaParameters, rng: &mut SmallRng) {
         let window = if doubled {

@@ -106,3 +106,26 @@ fn a_signal_is_noticed_six_microseconds_after_it_began() {
         assert_eq!(seen[1].start < seen[0].end, together, "{late}");
     }
 }
+
+/// Two access points on one host: its clock hands over the beacons of both at the same moment, each time.
+#[test]
+fn beacons_that_one_clock_hands_over_do_not_collide() {
+    let (mut air, log) = watched(AirConfig::default());
+    let aps = [0, 1].map(|number| radio(&mut air, ghz5(), address(number)));
+    let beacon = |number| {
+        let mut frame = data(MacAddr::BROADCAST, address(number), 146);
+        frame.bytes_mut()[..2].copy_from_slice(&[0x80, 0]);
+        Transmission::new(1, frame, ghz5(), Rate::OFDM_6)
+    };
+    for interval in 0..50 {
+        let at = Instant(102_400 * interval);
+        air.step(at);
+        for (number, ap) in aps.into_iter().enumerate() {
+            air.transmit(at, ap, beacon(number));
+        }
+        drain(&mut air);
+        let seen = log.take();
+        assert_eq!(seen.len(), 2);
+        assert!(seen[0].end <= seen[1].start, "interval {interval}");
+    }
+}

@@ -161,7 +161,9 @@ impl Card {
                 Seat::Leaving(..) | Seat::Free => {}
             }
         };
-        host.events().for_each(&mut tell);
+        while let Some(event) = host.next_for_vm() {
+            tell(event);
+        }
         let mut told = 0;
         while let Some(event) = nic.next_event() {
             told += 1;
@@ -171,7 +173,9 @@ impl Card {
                 }
                 event => {
                     host.event(now, event);
-                    host.events().for_each(&mut tell);
+                    while let Some(event) = host.next_for_vm() {
+                        tell(event);
+                    }
                 }
             }
         }

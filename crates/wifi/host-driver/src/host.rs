@@ -158,11 +158,6 @@ impl Host {
         self.to_vms.pop_front()
     }
 
-    /// All events for VMs so far.
-    pub fn events(&mut self) -> impl Iterator<Item = (VmId, Event)> {
-        self.to_vms.drain(..)
-    }
-
     /// True while received frames may be of use to the scans of others: it is to see them.
     pub fn listens(&self) -> bool {
         self.scans.slot.is_some()
