@@ -37,7 +37,7 @@ pub struct Context<'a> {
     pub device: &'a mut dyn PciDevice,
     /// Where answers go.
     pub replies: &'a mut Replies,
-    /// What happened.
+    /// Messages, accesses and refusals so far, for reports.
     pub counters: &'a mut Counters,
 }
 

@@ -23,10 +23,10 @@ pub struct Card {
 /// Whose a VM-ID is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Seat {
-    /// Nobody's.
+    /// The next VM that attaches may have it.
     #[default]
     Free,
-    /// This lane's.
+    /// The VM of this lane has it.
     Taken(LaneId),
     /// The VM of this lane has gone; the VM-ID is free when so many resets are done.
     Leaving(LaneId, u32),

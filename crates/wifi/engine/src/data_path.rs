@@ -20,7 +20,7 @@ pub enum DataPath {
 pub struct DataPathError(String);
 
 impl DataPath {
-    /// Both ways.
+    /// Every data path, for stories that are told on each.
     pub const ALL: [Self; 2] = [Self::Emulated, Self::Passthrough];
     /// What may be written, for messages.
     pub const FORMS: &str = r#""passthrough", "emulated""#;

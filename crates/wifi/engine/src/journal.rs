@@ -28,7 +28,7 @@ pub struct VmEvent {
     pub kind: Kind,
 }
 
-/// What happened.
+/// What happened to a VM's card, its association or its scans.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// The driver has started the card.

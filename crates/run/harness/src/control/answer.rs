@@ -61,7 +61,7 @@ pub struct CardRadio {
     pub radio: Radio,
 }
 
-/// One radio.
+/// What a card's radio is tuned to, and what it has counted.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Radio {
     /// The channel that it is tuned to now, such as `36` or `36+` (40 MHz, upwards).
