@@ -6,9 +6,9 @@ use airlane_daemon::AccessPoints;
 use airlane_daemon::Wifi;
 use airlane_dot11::{AccessCategory, Channel, Dbm, MacAddr};
 use airlane_host_driver::Host;
-use airlane_lane::{Engine, Instant, LaneId, VmId};
+use airlane_lane::{Engine, Instant, LaneId};
 use airlane_nic::{Nic, Phy};
-use airlane_waist::{Event, Request};
+use airlane_waist::{Event, Request, VmId};
 
 use crate::probe::{Probe, Stage};
 

@@ -7,7 +7,6 @@ use airlane_air::AirMode;
 use airlane_bench::stats::Spread;
 use airlane_daemon::Wifi;
 use airlane_dma::{Backing, Memory, Translation, Window};
-use airlane_lane::VmId;
 
 use crate::found::{Effort, Translated};
 use crate::frames::Shape;
@@ -105,8 +104,7 @@ const USERS: usize = 6;
 
 impl Guest {
     fn new(way: Translation) -> Self {
-        let vm = VmId::new(3).expect("one of sixteen");
-        let mut memory = Memory::translated(way, vm, "bench");
+        let mut memory = Memory::translated(way, 3, "bench");
         memory
             .map(0, MEMORY, Backing::Anonymous, true)
             .expect("memory can be mapped");

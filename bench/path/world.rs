@@ -9,8 +9,8 @@ use airlane_dot11::{Band, Buffer, Channel, MacAddr, OfdmRate, Rate};
 use airlane_iwl::{Device, Identity, Model};
 use airlane_iwl_driver::{FakeDriver, Station, TxOptions};
 use airlane_lane::ring::{NoWake, Receiver, Sender};
-use airlane_lane::{Instant, Micros, VmId};
-use airlane_waist::{Event, Request};
+use airlane_lane::{Instant, Micros};
+use airlane_waist::{Event, Request, VmId};
 
 use crate::behind::{Behind, radio};
 use crate::frames::{KEY, Shape};
@@ -222,7 +222,7 @@ fn address_of(vm: VmId) -> MacAddr {
 fn join<B: Behind>(shared: &Arc<Mutex<(B, Instant)>>, vm: VmId, way: Translation) -> Lane {
     let address = address_of(vm);
     let model = Model::Wifi5300;
-    let mut memory = Memory::translated(way, vm, "bench");
+    let mut memory = Memory::translated(way, vm.index(), "bench");
     map_others(&mut memory);
     let device = Device::new(Identity { model, address }).with_memory(memory);
     let mut driver = FakeDriver::new(device);

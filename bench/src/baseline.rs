@@ -10,10 +10,10 @@ use airlane_dma::Memory;
 use airlane_engine::{ExternalStation, hand_to_external, step_external};
 use airlane_host_driver::{Shared, Sorted, sort};
 use airlane_iwl::{Device, Identity};
-use airlane_lane::{Instant, VmId};
+use airlane_lane::Instant;
 use airlane_nic::{AddressPolicy, Nic};
 use airlane_transport::{Ended, EventFd, LaneEnd, PciDevice, VfioUserServer};
-use airlane_waist::{Command, Event, NicEvent, NicRequest, Refusal, Reply, Request};
+use airlane_waist::{Command, Event, NicEvent, NicRequest, Refusal, Reply, Request, VmId};
 
 use airlane_daemon::clock::Clock;
 use airlane_daemon::{BAR_SIZE, CONFIG_SIZE, raise_priority};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use airlane_lane::VmId;
 use vm_memory::{GuestMemoryRegion, VolatileSlice};
 
 use crate::fault::{Attempt, Fault, Faults};
@@ -31,14 +30,15 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Nothing mapped yet, for the VM of this number and name, translated this way.
-    pub fn translated(translation: Translation, vm: VmId, name: &str) -> Self {
-        Self::with_sizes(translation, Sizes::VIRTUAL_WIFI, vm, name)
+    /// Nothing mapped yet, for the VM of this name, translated this way. `chunk` is the VM's number in the paper's
+    /// merged table, 0 to 15; with another, every access by way of that table is a fault.
+    pub fn translated(translation: Translation, chunk: usize, name: &str) -> Self {
+        Self::with_sizes(translation, Sizes::VIRTUAL_WIFI, chunk, name)
     }
 
-    /// The same with a merged table of other sizes.
-    pub fn with_sizes(translation: Translation, sizes: Sizes, vm: VmId, name: &str) -> Self {
-        let view = View::new(translation, sizes, vm, Faults::of(name));
+    /// The same with a merged table of other sizes, and so of [`Sizes::chunks`] chunks.
+    pub fn with_sizes(translation: Translation, sizes: Sizes, chunk: usize, name: &str) -> Self {
+        let view = View::new(translation, sizes, chunk, Faults::of(name));
         let view = Arc::new(view);
         Self { view }
     }

@@ -1,5 +1,5 @@
 //! The merged table (Virtual WiFi, section 4.4): one address space for the device, cut into a chunk for
-//! each VM by the VM's number in its highest bits, with page tables behind.
+//! each VM by the chunk's number in its highest bits, with page tables behind.
 //!
 //! A [`Chunk`] is one VM's part: the entries of the top level that are its own, and the tables below.
 //! It is immutable once published; the lane that owns the VM's memory makes a new one (tables that did
@@ -7,8 +7,6 @@
 //! threads, share anything that changes.
 
 use std::sync::Arc;
-
-use airlane_lane::VmId;
 
 /// Sizes of a merged table, each as a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +17,8 @@ pub struct Sizes {
     pub level_bits: u32,
     /// Levels of tables; not a power of two.
     pub levels: u32,
-    /// VMs that share the space.
-    pub vm_bits: u32,
+    /// Chunks, one for each VM that shares the space.
+    pub chunk_bits: u32,
 }
 
 impl Sizes {
@@ -30,7 +28,7 @@ impl Sizes {
         page_bits: 12,
         level_bits: 9,
         levels: 3,
-        vm_bits: 4,
+        chunk_bits: 4,
     };
 
     /// Bits of a merged address.
@@ -38,9 +36,14 @@ impl Sizes {
         self.page_bits + self.level_bits * self.levels
     }
 
+    /// How many VMs share the space.
+    pub const fn chunks(self) -> usize {
+        1 << self.chunk_bits
+    }
+
     /// Bits of a guest's address within its chunk.
-    const fn chunk_bits(self) -> u32 {
-        self.space_bits() - self.vm_bits
+    const fn offset_bits(self) -> u32 {
+        self.space_bits() - self.chunk_bits
     }
 
     /// Bits of an address below the index into the top level.
@@ -50,7 +53,7 @@ impl Sizes {
 
     /// Top-level entries of one VM.
     const fn top_entries(self) -> usize {
-        1 << (self.level_bits - self.vm_bits)
+        1 << (self.level_bits - self.chunk_bits)
     }
 
     const fn table_entries(self) -> usize {
@@ -103,12 +106,11 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// Nothing mapped. `None` when the space has no chunk for this VM.
-    pub(crate) fn new(sizes: Sizes, vm: VmId) -> Option<Self> {
-        let number = vm.index() as u64;
-        (number < 1 << sizes.vm_bits).then(|| Self {
+    /// Nothing mapped. `None` when the space has no chunk of this number.
+    pub(crate) fn new(sizes: Sizes, number: usize) -> Option<Self> {
+        (number < sizes.chunks()).then(|| Self {
             sizes,
-            first: number * sizes.top_entries() as u64,
+            first: (number * sizes.top_entries()) as u64,
             top: vec![None; sizes.top_entries()],
         })
     }
@@ -122,16 +124,16 @@ impl Chunk {
         self.top.fill(None);
     }
 
-    /// The VM's address as the device is told it: with the VM's number in front. `None` beyond the chunk, where
+    /// The VM's address as the device is told it: with the chunk's number in front. `None` beyond the chunk, where
     /// the number itself would be overwritten.
     pub(crate) fn merge(&self, address: u64) -> Option<u64> {
-        let own = address >> self.sizes.chunk_bits() == 0;
+        let own = address >> self.sizes.offset_bits() == 0;
         own.then(|| self.first << self.sizes.top_shift() | address)
     }
 
     /// The guest's address in a merged one.
     pub(crate) fn guest_address(&self, merged: u64) -> u64 {
-        merged & ((1 << self.sizes.chunk_bits()) - 1)
+        merged & ((1 << self.sizes.offset_bits()) - 1)
     }
 
     /// The entry of the page at `merged`; `None` where nothing is mapped, and in every other VM's chunk.
@@ -195,11 +197,11 @@ mod tests {
     use super::*;
 
     fn chunk(number: usize) -> Chunk {
-        Chunk::new(Sizes::VIRTUAL_WIFI, VmId::new(number).unwrap()).unwrap()
+        Chunk::new(Sizes::VIRTUAL_WIFI, number).unwrap()
     }
 
     #[test]
-    fn the_number_of_the_vm_stands_in_bits_35_to_38() {
+    fn the_number_of_the_chunk_stands_in_bits_35_to_38() {
         assert_eq!(chunk(0).merge(0x1234), Some(0x1234));
         assert_eq!(chunk(15).merge(0x1234), Some(15 << 35 | 0x1234));
         assert_eq!(chunk(1).merge((1 << 35) - 1), Some((2 << 35) - 1));
@@ -210,7 +212,7 @@ mod tests {
     #[test]
     fn sixteen_chunks_have_32_of_512_top_level_entries_each() {
         let sizes = Sizes::VIRTUAL_WIFI;
-        assert_eq!((sizes.space_bits(), sizes.chunk_bits()), (39, 35));
+        assert_eq!((sizes.space_bits(), sizes.offset_bits()), (39, 35));
         assert_eq!((sizes.top_shift(), sizes.top_entries()), (30, 32));
         assert_eq!(chunk(15).first, 480);
     }
@@ -249,11 +251,10 @@ mod tests {
             page_bits: 14,
             level_bits: 5,
             levels: 4,
-            vm_bits: 2,
+            chunk_bits: 2,
         };
-        let vm = |number| VmId::new(number).unwrap();
-        assert!(Chunk::new(sizes, vm(4)).is_none());
-        let mut chunk = Chunk::new(sizes, vm(2)).unwrap();
+        assert!(Chunk::new(sizes, 4).is_none());
+        let mut chunk = Chunk::new(sizes, 2).unwrap();
         chunk.set(0x2345_6789, 0x2345_6789, 4);
         let merged = chunk.merge(0x2345_6789).unwrap();
         assert_eq!(merged, 2 << 32 | 0x2345_6789);

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use airlane_lane::VmId;
 use vm_memory::{
     GuestAddress, GuestMemoryBackend, GuestMemoryMmap, GuestMemoryRegion, MemoryRegionAddress,
     VolatileSlice,
@@ -88,12 +87,17 @@ pub(crate) struct View {
 
 impl View {
     /// Nothing mapped.
-    pub(crate) fn new(translation: Translation, sizes: Sizes, vm: VmId, faults: Faults) -> Self {
+    pub(crate) fn new(
+        translation: Translation,
+        sizes: Sizes,
+        chunk: usize,
+        faults: Faults,
+    ) -> Self {
         let merged = translation == Translation::Merged;
         Self {
             translation,
             faults: Arc::new(faults),
-            chunk: merged.then(|| Chunk::new(sizes, vm)).flatten(),
+            chunk: merged.then(|| Chunk::new(sizes, chunk)).flatten(),
             ..Self::default()
         }
     }

@@ -1,7 +1,6 @@
 //! The three translations reach the same bytes and fault alike, whatever a VMM maps and a guest asks for.
 
 use airlane_dma::{Backing, Frame, Memory, Translation, Window};
-use airlane_lane::VmId;
 use proptest::prelude::*;
 
 /// Ranges begin and end here and there, mostly at pages, also at the seams of tables (2 MiB and 1 GiB).
@@ -82,9 +81,8 @@ enum Seen {
 
 impl Guest {
     fn new(translation: Translation) -> Self {
-        let vm = VmId::new(5).unwrap();
         Self {
-            memory: Memory::translated(translation, vm, "guest"),
+            memory: Memory::translated(translation, 5, "guest"),
             window: Window::new("test"),
             mapped: Vec::new(),
             kept: Vec::new(),
@@ -155,7 +153,7 @@ proptest! {
 }
 
 fn guest(translation: Translation, number: usize, fill: u8) -> Memory {
-    let mut memory = Memory::translated(translation, VmId::new(number).unwrap(), "guest");
+    let mut memory = Memory::translated(translation, number, "guest");
     memory.map(0, 0x4000, Backing::Anonymous, true).unwrap();
     memory.write(0, &[fill; 0x4000]).unwrap();
     memory
@@ -186,7 +184,7 @@ fn an_address_with_another_vms_bits_does_not_reach_that_vms_memory() {
 /// The last piece of a chunk runs into the next VM's.
 #[test]
 fn a_frame_that_runs_out_of_its_chunk_is_a_fault_of_its_own_vm() {
-    let mut own = Memory::translated(Translation::Merged, VmId::new(2).unwrap(), "own");
+    let mut own = Memory::translated(Translation::Merged, 2, "own");
     let end = 1 << 35;
     own.map(end - 0x1000, 0x1000, Backing::Anonymous, true)
         .unwrap();

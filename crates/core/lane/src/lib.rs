@@ -1,9 +1,9 @@
-//! What every card shares, whatever it is: the identity of a virtual machine ([`VmId`]) and the
-//! single-producer single-consumer rings ([`ring`]) over which a VM's device and an engine exchange work, one each way
-//! in a [`Lane`], waking the other side only when it sleeps, when a VM is interrupted ([`coalescing`]), when
-//! a thread looks again before it sleeps ([`polling`]), which thread serves a lane ([`Threads`]), the moments that a frame passes ([`stamp`]),
-//! whose turn it is among up to 1,024 lanes ([`Dispatcher`], [`LaneQueues`]), how fast one may send ([`TokenBucket`]),
-//! and what stands behind lanes ([`Engine`]).
+//! What lies between a virtual machine's device and the engine that serves it, whatever network that is: requests and
+//! events over single-producer rings ([`ring`]), one each way in a [`Lane`], that wake the other side only when it
+//! sleeps; when a VM is interrupted ([`coalescing`]); when a thread looks for work again before it sleeps ([`polling`]);
+//! which thread serves a lane ([`Threads`]); the moments that a frame passes ([`stamp`]); whose turn it is among up to
+//! 1,024 lanes ([`Dispatcher`], [`LaneQueues`]); how fast one may send ([`TokenBucket`]); and what stands behind lanes
+//! ([`Engine`]).
 //!
 //! Nothing here knows 802.11, PCI or memory. Dependencies point at this crate, never from it.
 #![cfg_attr(
@@ -29,7 +29,6 @@ pub mod stamp;
 mod threads;
 mod time;
 mod token_bucket;
-mod vm_id;
 mod wake_up;
 
 pub use coalescing::{Coalescer, Coalescing, Verdict};
@@ -44,5 +43,4 @@ pub use polling::{PollCounters, Poller, Polling};
 pub use threads::{Threads, ThreadsError};
 pub use time::{Instant, Micros};
 pub use token_bucket::TokenBucket;
-pub use vm_id::{MAX_VMS, VmId, VmIdError};
 pub use wake_up::WakeUp;

@@ -1,129 +1,13 @@
-//! Stamps: the moments that a frame passes on its way, told to whoever traces.
+//! Stamps: the moments that a frame passes on its way, told to whoever traces. Which moments there are, and how a
+//! frame's owner is named, is for each network to say: `P` and `O` are its types.
 //!
-//! The pure parts name the moment and the frame; the clock is the sink's, which belongs to the shell. Switched
-//! off, a stamp is one load and one branch. Each thread has [`Stamps`] of its own: nothing is shared but the switch.
+//! The pure parts name the moment and the frame; the clock is the sink's, which belongs to the shell. With tracing
+//! off, a stamp costs one load and one branch. Each thread has [`Stamps`] of its own: nothing is shared but the switch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::VmId;
-
-/// A moment on the way of a frame. Those that name no frame belong to their thread: to the frame at hand, or to all
-/// that have come so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Point {
-    /// The lane has read messages from its socket. No frame.
-    Read,
-    /// The driver's write pointer has moved beyond the frame's descriptor.
-    Doorbell,
-    /// The card turns to the descriptor.
-    Fetch,
-    /// The pieces in guest memory are about to be looked up. No frame.
-    Translate,
-    /// They are named. No frame.
-    Translated,
-    /// The request goes into the ring to the radio.
-    Queued,
-    /// The radio has taken it out.
-    Taken,
-    /// The host driver has decided by its policy table.
-    Classified,
-    /// The NIC looks for the vMAC whose turn it is. No frame.
-    Pick,
-    /// It has picked this frame.
-    Dispatched,
-    /// The cipher begins. No frame.
-    Encrypt,
-    /// The frame is encrypted. No frame.
-    Encrypted,
-    /// The medium has it.
-    OnAir,
-    /// The medium is done with it.
-    Landed,
-    /// The NIC reports on it: no older frame of its queue is under way.
-    Reported,
-    /// The radio has a frame from the medium. No frame: nobody's yet.
-    Heard,
-    /// The cipher begins. No frame.
-    Decrypt,
-    /// The received frame is decrypted. No frame.
-    Decrypted,
-    /// The receive filter has given it to this VM.
-    Delivered,
-    /// The event goes into the ring to the lane.
-    Handed,
-    /// The lane has taken it out.
-    Returned,
-    /// The card has the response, or the received frame, ready for the driver.
-    Answered,
-    /// All that is ready lies in the guest's receive ring. No frame.
-    Written,
-    /// The guest is interrupted. No frame.
-    Interrupt,
-}
-
-impl Point {
-    /// All, in the order of declaration.
-    pub const ALL: [Self; 24] = [
-        Self::Read,
-        Self::Doorbell,
-        Self::Fetch,
-        Self::Translate,
-        Self::Translated,
-        Self::Queued,
-        Self::Taken,
-        Self::Classified,
-        Self::Pick,
-        Self::Dispatched,
-        Self::Encrypt,
-        Self::Encrypted,
-        Self::OnAir,
-        Self::Landed,
-        Self::Reported,
-        Self::Heard,
-        Self::Decrypt,
-        Self::Decrypted,
-        Self::Delivered,
-        Self::Handed,
-        Self::Returned,
-        Self::Answered,
-        Self::Written,
-        Self::Interrupt,
-    ];
-
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Doorbell => "doorbell",
-            Self::Fetch => "fetch",
-            Self::Translate => "translate",
-            Self::Translated => "translated",
-            Self::Queued => "queued",
-            Self::Taken => "taken",
-            Self::Classified => "classified",
-            Self::Pick => "pick",
-            Self::Dispatched => "dispatched",
-            Self::Encrypt => "encrypt",
-            Self::Encrypted => "encrypted",
-            Self::OnAir => "on-air",
-            Self::Landed => "landed",
-            Self::Reported => "reported",
-            Self::Heard => "heard",
-            Self::Decrypt => "decrypt",
-            Self::Decrypted => "decrypted",
-            Self::Delivered => "delivered",
-            Self::Handed => "handed",
-            Self::Returned => "returned",
-            Self::Answered => "answered",
-            Self::Written => "written",
-            Self::Interrupt => "interrupt",
-        }
-    }
-}
-
-/// A frame under way, among those of its VM.
+/// A frame under way, among those of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FrameId(u32);
 
@@ -133,7 +17,7 @@ impl FrameId {
     /// Set in the numbers of received frames.
     const RECEIVED: u32 = 1 << 31;
 
-    /// A frame that the VM sends, by the tag that its report will bear.
+    /// A frame that its owner sends, by the tag that its report will bear.
     pub const fn sent(tag: u16) -> Self {
         Self(tag as u32)
     }
@@ -151,7 +35,7 @@ impl FrameId {
         Self(number)
     }
 
-    /// True for a frame that the VM has received.
+    /// True for a frame that its owner receives.
     pub fn is_received(self) -> bool {
         self.0 & Self::RECEIVED != 0 && self != Self::NONE
     }
@@ -163,23 +47,28 @@ impl FrameId {
 }
 
 /// Where stamps go. Called on the data path: it must neither wait nor allocate.
-pub trait Sink: Send {
-    /// The frame has come to `point` now. `vm` is `None` where the sink knows whose it is, or nobody does yet.
-    fn stamp(&mut self, point: Point, vm: Option<VmId>, frame: FrameId);
+pub trait Sink<P, O>: Send {
+    /// The frame has come to `point` now. `owner` is `None` where the sink knows whose it is, or nobody does yet.
+    fn stamp(&mut self, point: P, owner: Option<O>, frame: FrameId);
 }
 
-/// One thread's stamps.
-#[derive(Default)]
-pub struct Stamps(Option<Tracer>);
+/// One thread's stamps, of moments `P` of the frames of owners `O`. By default they go nowhere.
+pub struct Stamps<P, O>(Option<Tracer<P, O>>);
 
-struct Tracer {
+struct Tracer<P, O> {
     on: Arc<AtomicBool>,
-    sink: Box<dyn Sink>,
+    sink: Box<dyn Sink<P, O>>,
 }
 
-impl Stamps {
+impl<P, O> Default for Stamps<P, O> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<P, O> Stamps<P, O> {
     /// Stamps for `sink`, which gets them while `on` is true.
-    pub fn new(on: Arc<AtomicBool>, sink: Box<dyn Sink>) -> Self {
+    pub fn new(on: Arc<AtomicBool>, sink: Box<dyn Sink<P, O>>) -> Self {
         Self(Some(Tracer { on, sink }))
     }
 
@@ -193,28 +82,28 @@ impl Stamps {
 
     /// The thread has come to `point`.
     #[inline]
-    pub fn mark(&mut self, point: Point) {
+    pub fn mark(&mut self, point: P) {
         self.stamp(point, None, FrameId::NONE);
     }
 
-    /// A frame of the lane's own VM has come to `point`.
+    /// A frame of the owner whom the sink knows has come to `point`.
     #[inline]
-    pub fn own(&mut self, point: Point, frame: FrameId) {
+    pub fn own(&mut self, point: P, frame: FrameId) {
         self.stamp(point, None, frame);
     }
 
-    /// A frame of this VM has come to `point`.
+    /// A frame of this owner has come to `point`.
     #[inline]
-    pub fn of(&mut self, point: Point, vm: VmId, frame: FrameId) {
-        self.stamp(point, Some(vm), frame);
+    pub fn of(&mut self, point: P, owner: O, frame: FrameId) {
+        self.stamp(point, Some(owner), frame);
     }
 
     #[inline]
-    fn stamp(&mut self, point: Point, vm: Option<VmId>, frame: FrameId) {
+    fn stamp(&mut self, point: P, owner: Option<O>, frame: FrameId) {
         if let Some(Tracer { on, sink }) = &mut self.0
             && on.load(Ordering::Relaxed)
         {
-            sink.stamp(point, vm, frame);
+            sink.stamp(point, owner, frame);
         }
     }
 }
@@ -224,13 +113,19 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    type Seen = Arc<Mutex<Vec<(Point, Option<VmId>, FrameId)>>>;
+    #[derive(Debug, PartialEq)]
+    enum Point {
+        Asked,
+        Served,
+    }
+
+    type Seen = Arc<Mutex<Vec<(Point, Option<u8>, FrameId)>>>;
 
     struct List(Seen);
 
-    impl Sink for List {
-        fn stamp(&mut self, point: Point, vm: Option<VmId>, frame: FrameId) {
-            self.0.lock().unwrap().push((point, vm, frame));
+    impl Sink<Point, u8> for List {
+        fn stamp(&mut self, point: Point, owner: Option<u8>, frame: FrameId) {
+            self.0.lock().unwrap().push((point, owner, frame));
         }
     }
 
@@ -238,26 +133,16 @@ mod tests {
     fn nothing_is_stamped_while_it_is_off_or_goes_nowhere() {
         let (on, seen) = (Arc::new(AtomicBool::new(false)), Seen::default());
         let mut stamps = Stamps::new(Arc::clone(&on), Box::new(List(Arc::clone(&seen))));
-        stamps.mark(Point::Read);
+        stamps.mark(Point::Asked);
         on.store(true, Ordering::Relaxed);
-        stamps.own(Point::Fetch, FrameId::sent(7));
-        stamps.of(Point::Taken, VmId::new(3).unwrap(), FrameId::sent(7));
         let id = FrameId::sent(7);
-        let expected = [
-            (Point::Fetch, None, id),
-            (Point::Taken, VmId::new(3).ok(), id),
-        ];
+        stamps.own(Point::Asked, id);
+        stamps.of(Point::Served, 3, id);
+        let expected = [(Point::Asked, None, id), (Point::Served, Some(3), id)];
         assert_eq!(*seen.lock().unwrap(), expected);
-        let mut nowhere = Stamps::default();
-        nowhere.mark(Point::Read);
+        let mut nowhere = Stamps::<Point, u8>::default();
+        nowhere.mark(Point::Asked);
         assert!(!nowhere.on());
-    }
-
-    #[test]
-    fn points_are_listed_by_their_numbers() {
-        for (number, point) in Point::ALL.into_iter().enumerate() {
-            assert_eq!(point as usize, number);
-        }
     }
 
     #[test]

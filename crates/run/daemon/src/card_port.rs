@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use airlane_dma::Memory;
 use airlane_iwl::{Counters, Device, Identity};
 use airlane_lane::ring::{Receiver, Sender};
-use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_lane::{DeviceEnd, PollCounters};
 use airlane_transport::{Ended, EventFd, LaneEnd, PciDevServer, PciDevice, VfioUserServer};
+use airlane_waist::stamp::{FrameId, Point, Stamps};
 use airlane_waist::{Command, Event, Request};
 
 use super::config::Transport;

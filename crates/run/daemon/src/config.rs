@@ -44,7 +44,7 @@ pub struct CardConfig {
     pub scan_cache: Micros,
     /// How its VMs share it.
     pub tuning: Tuning,
-    /// At most [`airlane_lane::MAX_VMS`].
+    /// At most [`airlane_waist::MAX_VMS`].
     pub vms: Vec<VmCard>,
 }
 

@@ -12,10 +12,10 @@ use airlane_host_driver::HostConfig;
 use airlane_iwl::Identity;
 use airlane_lane::Lane;
 use airlane_lane::ring::Wake;
-use airlane_lane::stamp::Stamps;
 use airlane_lane::{LaneId, Polling, Threads};
 use airlane_trace::{Collector, Tracer};
 use airlane_transport::{EventFd, EventWake, HwsimServer, serve_hwsim};
+use airlane_waist::stamp::Stamps;
 use anyhow::Context;
 
 use crate::access_point_vms::{AccessPointVms, HwsimEnds};
@@ -133,7 +133,7 @@ impl Daemon {
         for (((lane, vm), report), stamps) in vms.into_iter().zip(reports).zip(stamps) {
             let (card, id) = engine.vm(lane).context("its lane was given out")?;
             let tuning = config.cards.get(card).context("its card is there")?.tuning;
-            let memory = Memory::translated(tuning.translation, id, &vm.name);
+            let memory = Memory::translated(tuning.translation, id.index(), &vm.name);
             parts.push(LaneParts {
                 lane,
                 vm,

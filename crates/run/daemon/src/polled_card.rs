@@ -10,10 +10,10 @@ use std::path::Path;
 use airlane_dma::Memory;
 use airlane_engine::Wifi;
 use airlane_iwl::{Device, Identity};
-use airlane_lane::stamp::{FrameId, Point, Stamps};
 use airlane_lane::{Coalescing, Engine, EventCoalescer, EventKind, Instant, LaneId};
 use airlane_transport::{PciDevice, Ready, Turn, VfioUserServer};
 use airlane_waist::Event;
+use airlane_waist::stamp::{FrameId, Point, Stamps};
 use rustix::event::PollFlags;
 
 use crate::card_port::{BAR_SIZE, CONFIG_SIZE, DELIVERY, LaneReport};

@@ -10,7 +10,7 @@ use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, OfdmRate, Rate};
 use airlane_iwl::{Identity, Model};
 use airlane_iwl_driver::{Card, Driver, MEMORY, Station, TxOptions};
 use airlane_lane::ring::{NoWake, Receiver, Sender};
-use airlane_lane::{Engine, Instant, LaneId, Micros, Polling, VmId};
+use airlane_lane::{Engine, Instant, LaneId, Micros, Polling};
 use airlane_transport::{LaneEnd, PciDevice};
 use airlane_waist::{Event, Request};
 use serde_json::Value;
@@ -113,7 +113,7 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
         address: OWN,
     };
     let stamps = recorders.lanes.remove(0);
-    let memory = Memory::translated(translation, VmId::new(0).unwrap(), "it");
+    let memory = Memory::translated(translation, 0, "it");
     let mut port = CardPort::new(
         identity,
         memory,

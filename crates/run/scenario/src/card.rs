@@ -6,7 +6,8 @@ use crate::model::{Card, MAX_CARDS, Position, Scenario};
 use airlane_dma::Translation;
 use airlane_engine::DataPath;
 use airlane_iwl::Model;
-use airlane_lane::{Coalescing, MAX_VMS, Polling, Threads};
+use airlane_lane::{Coalescing, Polling, Threads};
+use airlane_waist::MAX_VMS;
 use std::ops::Range;
 use toml::Spanned;
 

@@ -41,7 +41,7 @@ pub struct Scenario {
     pub cards: Vec<Card>,
     /// At least one, at most [`MAX_ACCESS_POINTS`].
     pub access_points: Vec<AccessPoint>,
-    /// At least one; on each card at most [`airlane_lane::MAX_VMS`]. Those of the first card come first.
+    /// At least one; on each card at most [`airlane_waist::MAX_VMS`]. Those of the first card come first.
     pub vms: Vec<Vm>,
     /// One entry per check and VM.
     pub checks: Vec<Check>,
@@ -52,7 +52,7 @@ pub const MAX_ACCESS_POINTS: usize = 8;
 
 /// How many cards one scenario may have: all their VMs may join one network, which has 100 addresses for them.
 pub const MAX_CARDS: usize = 6;
-const _: () = assert!(MAX_CARDS * airlane_lane::MAX_VMS <= 100);
+const _: () = assert!(MAX_CARDS * airlane_waist::MAX_VMS <= 100);
 
 /// `[run]`
 #[derive(Clone, Debug)]

@@ -6,8 +6,8 @@ use crate::model::{
     ACCESS_POINT_VM, AccessPoint, Air, MAX_ACCESS_POINTS, Position, RunSettings, Scenario, Vm,
 };
 use airlane_dot11::MacAddr;
-use airlane_lane::MAX_VMS;
 use airlane_nic::MAX_WEIGHT;
+use airlane_waist::MAX_VMS;
 use std::ops::Range;
 use toml::Spanned;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airlane_lane::VmId;
+use airlane_waist::VmId;
 use serde::Serialize;
 
 use super::collector::Scale;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use airlane_lane::stamp::{FrameId, Point};
-use airlane_lane::{MAX_VMS, VmId};
+use airlane_waist::stamp::{FrameId, Point};
+use airlane_waist::{MAX_VMS, VmId};
 
 use super::frame_trace::FrameTrace;
 use super::recorder::Record;

@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use airlane_lane::{VmId, stamp::Point};
+use airlane_waist::{VmId, stamp::Point};
 use serde::Serialize;
 
 use super::collector::Scale;

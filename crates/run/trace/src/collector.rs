@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use airlane_lane::{VmId, stamp::Stamps};
+use airlane_waist::{VmId, stamp::Stamps};
 
 use super::recorder::{Record, Recorder, Track};
 
@@ -139,7 +139,7 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airlane_lane::stamp::{FrameId, Point};
+    use airlane_waist::stamp::{FrameId, Point};
 
     #[test]
     fn what_several_threads_record_comes_in_order_of_time() {

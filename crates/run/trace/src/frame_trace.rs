@@ -1,7 +1,7 @@
 //! The trace of one frame: when it passed which point between guest and air.
 
-use airlane_lane::VmId;
-use airlane_lane::stamp::{FrameId, Point};
+use airlane_waist::VmId;
+use airlane_waist::stamp::{FrameId, Point};
 
 /// Which way a frame goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! Traces: what each stage of a frame's way takes, per VM.
 //!
-//! The pure parts stamp the moments ([`airlane_lane::stamp`]); each thread's [`Recorder`] adds the time-stamp counter
+//! The pure parts stamp the moments ([`airlane_waist::stamp`]); each thread's [`Recorder`] adds the time-stamp counter
 //! and puts a record into a ring of its own; the [`Collector`] takes all rings out, in order; a [`TraceBuilder`] makes
 //! a [`FrameTrace`] of single records; a [`Breakdown`] says what the stages take, [`Chrome`] draws them.
 //!

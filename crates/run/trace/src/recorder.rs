@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use airlane_lane::VmId;
-use airlane_lane::stamp::{FrameId, Point, Sink};
+use airlane_waist::VmId;
+use airlane_waist::stamp::{FrameId, Point, Sink};
 
 /// Records that one thread's ring holds: more than a thread makes in [`super::thread::EVERY`].
 pub const RING: usize = 65_536;
@@ -59,7 +59,7 @@ impl Recorder {
     }
 }
 
-impl Sink for Recorder {
+impl Sink<Point, VmId> for Recorder {
     fn stamp(&mut self, point: Point, vm: Option<VmId>, frame: FrameId) {
         let record = Record {
             at: self.clock.raw(),

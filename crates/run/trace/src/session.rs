@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use airlane_lane::VmId;
+use airlane_waist::VmId;
 use anyhow::{Context, Result};
 use serde::Serialize;
 

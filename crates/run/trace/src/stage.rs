@@ -1,6 +1,6 @@
 //! The stages of a frame's way: from which moment to which, and whether a card that is not shared has them as well.
 
-use airlane_lane::stamp::Point;
+use airlane_waist::stamp::Point;
 
 use super::frame_trace::{FrameTrace, Way};
 

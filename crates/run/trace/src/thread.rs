@@ -187,7 +187,7 @@ impl Listener {
 mod tests {
     use super::super::collector::Recorders;
     use super::*;
-    use airlane_lane::stamp::Point;
+    use airlane_waist::stamp::Point;
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -235,7 +235,7 @@ mod tests {
         let mut listener = Listener { chunks, lost: 0 };
         let record = Record {
             at: 1,
-            frame: airlane_lane::stamp::FrameId::NONE,
+            frame: airlane_waist::stamp::FrameId::NONE,
             vm: None,
             point: Point::Pick,
         };

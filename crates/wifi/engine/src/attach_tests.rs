@@ -2,9 +2,11 @@
 
 use airlane_air::{AirConfig, RadioConfig};
 use airlane_dot11::{Band, Channel, MacAddr};
-use airlane_lane::{Engine, Instant, LaneId, MAX_VMS, Micros};
+use airlane_lane::{Engine, Instant, LaneId, Micros};
 use airlane_nic::AddressPolicy;
-use airlane_waist::{Command, Event, Mode, ReceiveFilter, Refusal, Reply, Request, Tag, VifConfig};
+use airlane_waist::{
+    Command, Event, MAX_VMS, Mode, ReceiveFilter, Refusal, Reply, Request, Tag, VifConfig,
+};
 
 use crate::access_points::AccessPoints;
 use crate::status::RadioStatus;

@@ -2,9 +2,9 @@
 
 use airlane_air::{Air, AirEvent, RadioConfig, RadioId};
 use airlane_host_driver::{Host, HostConfig};
-use airlane_lane::{Instant, LaneId, VmId};
+use airlane_lane::{Instant, LaneId};
 use airlane_nic::{Nic, VmCounters};
-use airlane_waist::{Command, Event, NicEvent, PerVm, Request, Tag};
+use airlane_waist::{Command, Event, NicEvent, PerVm, Request, Tag, VmId};
 
 use crate::data_path::DataPath;
 

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 use airlane_air::{Air, AirConfig, Position, RadioConfig};
 use airlane_dot11::{MacAddr, frame::Header};
-use airlane_lane::stamp::{FrameId, Point, Stamps};
-use airlane_lane::{Engine, EventKind, Instant, LaneId, MAX_VMS, Next, VmId};
+use airlane_lane::{Engine, EventKind, Instant, LaneId, Next};
 use airlane_nic::{AddressPolicy, VmCounters};
 use airlane_waist::hwsim::{FromHwsim, ToHwsim};
-use airlane_waist::{Command, Event, Request};
+use airlane_waist::stamp::{FrameId, Point, Stamps};
+use airlane_waist::{Command, Event, MAX_VMS, Request, VmId};
 
 use crate::access_points::AccessPoints;
 use crate::built_in::{BuiltIn, BuiltIns};

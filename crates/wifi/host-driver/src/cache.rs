@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use airlane_dot11::elements::{BEACON_FIXED, Elements};
 use airlane_dot11::frame::{FrameKind, THREE_ADDRESSES};
 use airlane_dot11::{Buffer, Channel, MacAddr};
-use airlane_lane::{Instant, Micros, VmId};
-use airlane_waist::{ReceiveFilter, Received, ScanChannel, ScanRequest};
+use airlane_lane::{Instant, Micros};
+use airlane_waist::{ReceiveFilter, Received, ScanChannel, ScanRequest, VmId};
 
 /// Frames kept. With one that is evicted, the entries of its channel go.
 const FRAMES: usize = 128;

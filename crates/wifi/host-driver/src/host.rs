@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use airlane_dot11::MacAddr;
-use airlane_lane::{Instant, Micros, VmId};
+use airlane_lane::{Instant, Micros};
 use airlane_waist::{
-    Event, NicEvent, NicRequest, PerVm, PowerSave, Refusal, Reply, Request, Tag, VifCommand,
+    Event, NicEvent, NicRequest, PerVm, PowerSave, Refusal, Reply, Request, Tag, VifCommand, VmId,
 };
 
 use crate::cache::ScanCache;

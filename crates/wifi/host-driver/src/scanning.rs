@@ -5,9 +5,9 @@
 //! it is begun, what was heard, that it is left, and at the end that all is complete.
 
 use airlane_dot11::MacAddr;
-use airlane_lane::{Instant, VmId};
+use airlane_lane::Instant;
 use airlane_waist::{
-    Event, NicRequest, Received, Refusal, Reply, ScanChannel, ScanEvent, ScanRequest, Tag,
+    Event, NicRequest, Received, Refusal, Reply, ScanChannel, ScanEvent, ScanRequest, Tag, VmId,
 };
 
 use crate::cache::announcement;

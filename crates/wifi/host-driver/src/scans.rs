@@ -9,8 +9,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use airlane_dot11::{Band, Channel, MacAddr};
-use airlane_lane::{Instant, MAX_VMS, Micros, VmId};
-use airlane_waist::{Participant, PerVm, ScanChannel, ScanEvent, ScanRequest, ScanSlot};
+use airlane_lane::{Instant, Micros};
+use airlane_waist::{
+    MAX_VMS, Participant, PerVm, ScanChannel, ScanEvent, ScanRequest, ScanSlot, VmId,
+};
 
 /// What each further probe request adds to the dwell: as the driver reckons it for its own (dvm/scan.c
 /// IWL_ACTIVE_DWELL_FACTOR_24GHZ, IWL_ACTIVE_DWELL_FACTOR_52GHZ).

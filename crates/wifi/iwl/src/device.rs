@@ -7,7 +7,7 @@ mod bar;
 mod fetch;
 
 use airlane_dma::{Memory, Window};
-use airlane_lane::stamp::{FrameId, Point, Stamps};
+use airlane_waist::stamp::{FrameId, Point, Stamps};
 use airlane_waist::{Event, Reply, Request, Tag};
 
 use crate::command_ring::Outstanding;

@@ -3,7 +3,7 @@
 
 use airlane_dma::{Frame, Memory, Window};
 use airlane_dot11::{AccessCategory, Rate, frame::Header};
-use airlane_lane::stamp::{Point, Stamps};
+use airlane_waist::stamp::{Point, Stamps};
 use airlane_waist::{STATIONS, StationIndex, Transmit, TxCipher, TxRate, TxReport, TxStatus};
 use zerocopy::{FromBytes, Unaligned};
 

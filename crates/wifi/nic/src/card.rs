@@ -3,8 +3,8 @@
 
 use airlane_dot11::Channel;
 use airlane_lane::Instant;
-use airlane_lane::stamp::Stamps;
 use airlane_waist::Event;
+use airlane_waist::stamp::Stamps;
 
 use crate::output::Output;
 use crate::rx::keys::KeyTable;

@@ -1,8 +1,8 @@
 //! The commands that set something of one vMAC and nothing else.
 
 use airlane_dot11::{Dbm, EdcaParameters, PerAc};
-use airlane_lane::{Instant, VmId};
-use airlane_waist::{Refusal, Reply, Statistics, VifCommand};
+use airlane_lane::Instant;
+use airlane_waist::{Refusal, Reply, Statistics, VifCommand, VmId};
 
 use crate::card::Card;
 use crate::vmac::Vmac;

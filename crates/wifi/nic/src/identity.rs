@@ -6,8 +6,7 @@
 use std::collections::BTreeSet;
 
 use airlane_dot11::MacAddr;
-use airlane_lane::VmId;
-use airlane_waist::PerVm;
+use airlane_waist::{PerVm, VmId};
 
 /// Whether a VM may bear another address than the one assigned to it, as NetworkManager does for scans and
 /// `ip link set address` for good.

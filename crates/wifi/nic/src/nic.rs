@@ -4,9 +4,9 @@
 use airlane_air::{Aggregation, AirEvent, Outcome, RadioId};
 use airlane_dot11::frame::{Header, set_sequence_number};
 use airlane_dot11::{AccessCategory, Buffer, MacAddr, Rate};
-use airlane_lane::stamp::{Point, Stamps};
-use airlane_lane::{Instant, VmId};
-use airlane_waist::NicEvent;
+use airlane_lane::Instant;
+use airlane_waist::stamp::{Point, Stamps};
+use airlane_waist::{NicEvent, VmId};
 
 use crate::card::Card;
 use crate::channel::context::Contexts;
@@ -38,16 +38,16 @@ struct Idle {
     until: Option<Instant>,
 }
 
-/// The augmented NIC: one radio, up to [`airlane_lane::MAX_VMS`] vMACs.
+/// The augmented NIC: one radio, up to [`airlane_waist::MAX_VMS`] vMACs.
 ///
 /// Time is an argument, and so is what it sends into, a [`Phy`]: the NIC itself never waits.
 ///
 /// ```
 /// use airlane_air::{Air, AirConfig, Position, RadioConfig};
 /// use airlane_dot11::Dbm;
-/// use airlane_lane::{Instant, VmId};
+/// use airlane_lane::Instant;
 /// use airlane_nic::Nic;
-/// use airlane_waist::{Event, NicEvent, NicRequest, Reply, Tag, VifCommand};
+/// use airlane_waist::{Event, NicEvent, NicRequest, Reply, Tag, VifCommand, VmId};
 ///
 /// let mut air = Air::new(AirConfig::default());
 /// let radio = air.add_radio(RadioConfig {
@@ -62,7 +62,7 @@ struct Idle {
 /// assert_eq!(nic.step(now, &mut air), None, "no timer runs yet");
 /// let answer = nic.next_event().expect("each request of a VM is answered");
 /// assert!(matches!(answer, NicEvent::Vif(_, Event::Done(Tag(1), Reply::Ok))));
-/// # Ok::<(), airlane_lane::VmIdError>(())
+/// # Ok::<(), airlane_waist::VmIdError>(())
 /// ```
 pub struct Nic {
     pub(crate) radio: RadioId,

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_lane::VmId;
-use airlane_waist::{Event, NicEvent, PerVm};
+use airlane_waist::{Event, NicEvent, PerVm, VmId};
 
 use crate::counters::{Counters, VmCounters};
 

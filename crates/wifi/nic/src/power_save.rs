@@ -9,8 +9,8 @@
 
 use airlane_air::Outcome;
 use airlane_dot11::{Buffer, Channel, Rate};
-use airlane_lane::{Instant, Micros, VmId};
-use airlane_waist::PowerSave;
+use airlane_lane::{Instant, Micros};
+use airlane_waist::{PowerSave, VmId};
 
 use crate::vmac::Vmac;
 use crate::vmacs::Vmacs;

@@ -1,9 +1,9 @@
 //! What each request does. Those that set something of one vMAC and nothing else stand in `commands`.
 
-use airlane_lane::{Instant, VmId};
+use airlane_lane::Instant;
 use airlane_waist::{
     Capabilities, Event, NicEvent, NicRequest, Refusal, Reply, ScanStyle, Tag, Transmit,
-    VifCommand, VifConfig,
+    VifCommand, VifConfig, VmId,
 };
 
 use crate::card::Card;
@@ -127,7 +127,7 @@ impl Nic {
 impl<P: Phy> airlane_waist::Nic<P> for Nic {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            vifs: airlane_lane::MAX_VMS,
+            vifs: airlane_waist::MAX_VMS,
             scan: ScanStyle::Slots,
         }
     }

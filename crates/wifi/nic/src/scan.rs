@@ -6,8 +6,10 @@
 use airlane_dot11::elements::{Element, LONGEST_SSID, id};
 use airlane_dot11::frame::{FrameKind, THREE_ADDRESSES};
 use airlane_dot11::{Buffer, Channel, MacAddr, Rate};
-use airlane_lane::{Instant, Micros, VmId};
-use airlane_waist::{Event, NicEvent, Participant, ReceiveFilter, Refusal, ScanEvent, ScanSlot};
+use airlane_lane::{Instant, Micros};
+use airlane_waist::{
+    Event, NicEvent, Participant, ReceiveFilter, Refusal, ScanEvent, ScanSlot, VmId,
+};
 
 use crate::card::Card;
 use crate::channel::scheduler::Dwell;

@@ -1,8 +1,8 @@
 //! How things stand in the card, for reports.
 
 use airlane_dot11::{Channel, MacAddr};
-use airlane_lane::{Instant, Micros, VmId};
-use airlane_waist::{MissedBeacons, PowerSave};
+use airlane_lane::{Instant, Micros};
+use airlane_waist::{MissedBeacons, PowerSave, VmId};
 
 use crate::channel::context::find;
 use crate::counters::{Counters, VmCounters};

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use airlane_air::Aggregation;
 use airlane_dot11::{MacAddr, frame::Header};
-use airlane_lane::VmId;
-use airlane_waist::PerVm;
+use airlane_waist::{PerVm, VmId};
 
 use crate::identity::{AddressPolicy, Assignments};
 use crate::vmac::Vmac;

@@ -1,9 +1,10 @@
 //! What a card's driver asks of a radio.
 
 use airlane_dma::Frame;
-use airlane_lane::{Micros, stamp::FrameId};
-
 use airlane_dot11::{AccessCategory, Channel, EdcaParameters, MacAddr, PeerHt, Rate, RateTable};
+use airlane_lane::Micros;
+
+use crate::stamp::FrameId;
 
 /// What the front end recognises an answer by. The radio gives it back unread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,10 +1,10 @@
 //! What a radio tells a card's driver.
 
-use airlane_lane::{Instant, Micros, stamp::FrameId};
-
 use airlane_dot11::{Buffer, Channel, Dbm, Rate};
+use airlane_lane::{Instant, Micros};
 
 use crate::Tag;
+use crate::stamp::FrameId;
 
 /// One thing that happened.
 #[derive(Clone, Debug)]

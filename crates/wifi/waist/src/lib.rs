@@ -25,9 +25,10 @@ mod command;
 mod event;
 pub mod hwsim;
 mod nic;
-mod per_vm;
+pub mod stamp;
+mod vm_id;
 
 pub use command::*;
 pub use event::*;
 pub use nic::*;
-pub use per_vm::PerVm;
+pub use vm_id::{MAX_VMS, PerVm, VmId, VmIdError};

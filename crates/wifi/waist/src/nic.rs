@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use airlane_dot11::{Channel, EdcaParameters, MacAddr, PeerHt, RateTable};
-use airlane_lane::{Instant, Micros, VmId};
+use airlane_lane::{Instant, Micros};
 
 use crate::{
     AggregationLimits, BlockAck, ChannelSwitch, Event, Key, PowerSave, Refusal, ScanChannel,
-    ScanRequest, StationIndex, Tag, Timing, Transmit, VifConfig,
+    ScanRequest, StationIndex, Tag, Timing, Transmit, VifConfig, VmId,
 };
 
 /// A NIC: the back end. `P` is what it sends into and is lent for each call: a medium for an emulated NIC, `()` for one
@@ -21,7 +21,7 @@ use crate::{
 /// use std::collections::VecDeque;
 ///
 /// use airlane_dot11::Rate;
-/// use airlane_lane::{Instant, Micros, VmId};
+/// use airlane_lane::{Instant, Micros};
 /// use airlane_waist::*;
 ///
 /// /// A NIC without a radio: it answers every request, and does nothing.

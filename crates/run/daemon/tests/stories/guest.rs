@@ -6,7 +6,8 @@ use airlane_dot11::frame::{FrameKind, Header};
 use airlane_dot11::{Channel, MacAddr};
 use airlane_iwl::{Device, Identity, Model};
 use airlane_iwl_driver::{FakeDriver, Station, TxOptions};
-use airlane_lane::{Instant, VmId};
+use airlane_lane::Instant;
+use airlane_waist::VmId;
 
 use crate::ccmp;
 use crate::frames;

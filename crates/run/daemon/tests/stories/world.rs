@@ -10,10 +10,10 @@ use airlane_daemon::{Tuning, Wifi};
 use airlane_dot11::Dbm;
 use airlane_host_driver::Host;
 use airlane_lane::ring::{NoWake, Receiver, Sender, ring};
-use airlane_lane::{Engine, EventCoalescer, Instant, LaneId, MAX_VMS, VmId};
+use airlane_lane::{Engine, EventCoalescer, Instant, LaneId};
 use airlane_nic::Nic;
 use airlane_waist::hwsim::{FromHwsim, ToHwsim};
-use airlane_waist::{Event, Request};
+use airlane_waist::{Event, MAX_VMS, Request, VmId};
 
 /// Something that was told: when, to whom, and a digest of what.
 pub type Told = (Instant, Whom, u64);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use airlane_lane::VmId;
-use airlane_lane::stamp::{FrameId, Point};
+use airlane_waist::VmId;
+use airlane_waist::stamp::{FrameId, Point};
 use serde::{Deserialize, Serialize};
 
 use airlane_trace::{Chunk, FrameTrace, TraceBuilder};

@@ -1,6 +1,7 @@
 //! The VMs' side of a host driver, and the NIC's, by hand.
 
-use airlane_lane::{Instant, VmId};
+use airlane_lane::Instant;
+use airlane_waist::VmId;
 use airlane_waist::*;
 
 use crate::{Host, HostConfig};

@@ -1,6 +1,6 @@
 //! Queues at work: doorbells, activation, taking entries, answering them in order.
 
-use airlane_lane::stamp::{FrameId, Point};
+use airlane_waist::stamp::{FrameId, Point};
 use airlane_waist::{Command, Reply, Request, Tag, TxReport};
 
 use super::Device;

@@ -7,7 +7,8 @@
 //! for where; the scheduler does the leaving.
 
 use airlane_dot11::Channel;
-use airlane_lane::{Instant, MAX_VMS, Micros};
+use airlane_lane::{Instant, Micros};
+use airlane_waist::MAX_VMS;
 use arrayvec::ArrayVec;
 
 use crate::vmac::beacons::Due;

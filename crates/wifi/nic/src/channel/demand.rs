@@ -1,7 +1,8 @@
 //! What the vMACs demand of the channel scheduler.
 
 use airlane_dot11::Width;
-use airlane_lane::{Instant, Micros, VmId};
+use airlane_lane::{Instant, Micros};
+use airlane_waist::VmId;
 
 use crate::channel::context::{ChannelContext, Contexts};
 use crate::channel::scheduler::ChannelScheduler;

@@ -7,9 +7,9 @@
 use airlane_dot11::ccmp::{Ccmp, CcmpError, key_id};
 use airlane_dot11::frame::{FrameControl, FrameKind, FrameType, Header};
 use airlane_dot11::{Buffer, BufferPool, Channel, Dbm, MacAddr, Rate};
-use airlane_lane::stamp::{FrameId, Point, Stamps};
-use airlane_lane::{Instant, VmId};
-use airlane_waist::{Event, ReceiveFilter, Received, RxCipher};
+use airlane_lane::Instant;
+use airlane_waist::stamp::{FrameId, Point, Stamps};
+use airlane_waist::{Event, ReceiveFilter, Received, RxCipher, VmId};
 
 use crate::card::Card;
 use crate::output::Output;

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use airlane_dot11::{MacAddr, ccmp::Ccmp};
-use airlane_lane::VmId;
-use airlane_waist::{Cipher, Key, PerVm, StationIndex};
+use airlane_waist::{Cipher, Key, PerVm, StationIndex, VmId};
 
 /// Which key of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

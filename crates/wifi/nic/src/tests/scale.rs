@@ -1,7 +1,8 @@
 //! As many vMACs as a card has.
 
 use airlane_dot11::time_units;
-use airlane_lane::{MAX_VMS, Micros};
+use airlane_lane::Micros;
+use airlane_waist::MAX_VMS;
 
 use super::world::*;
 

@@ -6,7 +6,8 @@ use airlane_air::{Air, AirConfig, AirEvent, Position, RadioConfig, RadioId, Tran
 use airlane_dma::{Frame, Memory};
 use airlane_dot11::frame::{FrameControl, FrameKind, Header};
 use airlane_dot11::*;
-use airlane_lane::{Instant, Micros, VmId};
+use airlane_lane::{Instant, Micros};
+use airlane_waist::VmId;
 use airlane_waist::*;
 
 use crate::nic::Nic;

@@ -4,10 +4,8 @@
 //! who share the radio wait meanwhile. So a vMAC pays for contention, too; frames of one A-MPDU share that.
 
 use airlane_dot11::{AccessCategory, EdcaParameters, PerAc, Rate};
-use airlane_lane::{
-    Dispatcher, Instant, LaneId, LaneSet, MAX_VMS, MAX_WEIGHT, Micros, VmId, WhenEmpty,
-};
-use airlane_waist::PerVm;
+use airlane_lane::{Dispatcher, Instant, LaneId, LaneSet, MAX_WEIGHT, Micros, WhenEmpty};
+use airlane_waist::{MAX_VMS, PerVm, VmId};
 
 use crate::tx::frame::Prepared;
 

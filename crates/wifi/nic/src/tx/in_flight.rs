@@ -1,6 +1,6 @@
 //! What the air is sending for the card, by token. Few at a time: a list is fastest.
 
-use airlane_lane::VmId;
+use airlane_waist::VmId;
 
 /// What a token stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

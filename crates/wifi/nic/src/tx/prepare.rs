@@ -5,9 +5,8 @@ use airlane_air::{Protection, Transmission};
 use airlane_dma::Frame;
 use airlane_dot11::frame::{CCMP_HEADER, CCMP_MIC, FrameControl, Header, set_sequence_number};
 use airlane_dot11::{Band, Buffer, BufferPool, CAPACITY, Channel, MacAddr, Rate, RateTable};
-use airlane_lane::VmId;
-use airlane_lane::stamp::{Point, Stamps};
-use airlane_waist::{Mode, Transmit, TxCipher, TxRate, TxReport, VifConfig};
+use airlane_waist::stamp::{Point, Stamps};
+use airlane_waist::{Mode, Transmit, TxCipher, TxRate, TxReport, VifConfig, VmId};
 
 use crate::counters::DropReason;
 use crate::rx::keys::KeyTable;

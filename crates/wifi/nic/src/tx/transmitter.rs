@@ -4,9 +4,9 @@ use airlane_air::{Outcome, Protection, Transmission};
 use airlane_dot11::{
     AccessCategory, Buffer, BufferPool, Channel, EdcaParameters, Rate, RateTable, frame::set_retry,
 };
-use airlane_lane::stamp::{FrameId, Point};
-use airlane_lane::{Instant, Micros, VmId};
-use airlane_waist::{Event, Reply, Tag, Transmit, TxReport, TxStatus};
+use airlane_lane::{Instant, Micros};
+use airlane_waist::stamp::{FrameId, Point};
+use airlane_waist::{Event, Reply, Tag, Transmit, TxReport, TxStatus, VmId};
 
 use crate::card::Card;
 use crate::config::NicConfig;
