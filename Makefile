@@ -30,9 +30,8 @@ check: components ## the quick subset for daily work: format, lints, units, stor
 bench: ## ticks and allocations per frame from doorbell to NIC and back
 	$(CARGO) bench
 
-# In a target folder of its own: the flag would rebuild everything else.
 loom: ## the wake-up protocol under every order of its steps
-	RUSTFLAGS="--cfg loom" $(CARGO) test -p airlane-lane --release --test loom --target-dir target/loom
+	@$(CARGO) xtask test loom
 
 setup: bootstrap ## private QEMU, guest kernel and guest image in the cache folder
 	$(CARGO) xtask setup

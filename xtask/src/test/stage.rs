@@ -42,7 +42,7 @@ pub struct Stage {
 }
 
 /// All stages, the quickest to fail first.
-pub const STAGES: [Stage; 11] = [
+pub const STAGES: [Stage; 12] = [
     Stage {
         name: "format",
         plan: |settings| one(settings, "fmt --all --check"),
@@ -62,6 +62,10 @@ pub const STAGES: [Stage; 11] = [
     Stage {
         name: "units",
         plan: |settings| one(settings, "test --locked --workspace"),
+    },
+    Stage {
+        name: "loom",
+        plan: loom,
     },
     Stage {
         name: "long-stories",
@@ -147,6 +151,17 @@ fn is_version(rustc: &str, promised: &str) -> bool {
 fn documents(settings: &Settings) -> Result<Plan> {
     let mut command = cargo(settings, "doc --locked --workspace --no-deps --quiet");
     command.env("RUSTDOCFLAGS", "-Dwarnings");
+    Ok(Plan {
+        commands: vec![command],
+        ..Plan::default()
+    })
+}
+
+/// In a target folder of its own: the flag would rebuild everything else.
+fn loom(settings: &Settings) -> Result<Plan> {
+    let line = "test --locked -p airlane-lane --test loom --target-dir target/loom";
+    let mut command = cargo(settings, line);
+    command.env("RUSTFLAGS", "--cfg loom");
     Ok(Plan {
         commands: vec![command],
         ..Plan::default()

@@ -1,6 +1,6 @@
 //! The wake-up protocol under every order of its steps that the memory model allows.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p airlane-lane --release --test loom`; without the flag there is nothing here.
+//! `make loom`; without the flag there is nothing here.
 //! The ring itself cannot run under loom: a counter of what was appended stands in for it.
 #![cfg(loom)]
 
