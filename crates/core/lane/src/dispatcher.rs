@@ -11,8 +11,7 @@
 use std::marker::PhantomData;
 
 use crate::Micros;
-use crate::lane_id::{LaneId, MAX_LANES};
-use crate::lane_set::LaneSet;
+use crate::lane_id::{LaneId, LaneSet, MAX_LANES};
 
 /// More weight than this is this.
 pub const MAX_WEIGHT: u16 = 1_000;

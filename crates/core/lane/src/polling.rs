@@ -91,7 +91,7 @@ pub struct PollCounters {
 
 /// Decides for one thread.
 #[derive(Debug)]
-pub struct Poller {
+pub struct PollGovernor {
     setting: Polling,
     /// How long to look again before sleeping.
     window: Micros,
@@ -102,7 +102,7 @@ pub struct Poller {
     counters: PollCounters,
 }
 
-impl Poller {
+impl PollGovernor {
     /// Nothing has been found yet.
     pub fn new(setting: Polling) -> Self {
         Self {

@@ -1,7 +1,7 @@
 use super::*;
 
 /// A thread that yields for `step` between looks, and its partner's work, this far apart.
-fn looks(poller: &mut Poller, work: &[u64], step: u64) -> u64 {
+fn looks(poller: &mut PollGovernor, work: &[u64], step: u64) -> u64 {
     let (mut now, mut looks) = (0, 0);
     for &at in work {
         poller.found(Instant(now));
@@ -23,19 +23,19 @@ fn every(gap: u64, count: u64) -> Vec<u64> {
     (1..=count).map(|number| number * gap).collect()
 }
 
-fn adaptive() -> Poller {
-    Poller::new(Polling::ADAPTIVE)
+fn adaptive() -> PollGovernor {
+    PollGovernor::new(Polling::ADAPTIVE)
 }
 
 #[test]
 fn off_sleeps_at_the_first_empty_look() {
-    let mut poller = Poller::new(Polling::Off);
+    let mut poller = PollGovernor::new(Polling::Off);
     assert!(!poller.again(Instant(0), true));
 }
 
 #[test]
 fn always_never_sleeps() {
-    let mut poller = Poller::new(Polling::Always);
+    let mut poller = PollGovernor::new(Polling::Always);
     assert!((0..1_000).all(|at| poller.again(Instant(at * 100), false)));
 }
 

@@ -18,6 +18,14 @@ impl Instant {
         Self(millis * 1_000)
     }
 
+    /// The span since `earlier`, whose order the caller keeps. Debug builds stop where `earlier` is later than this;
+    /// others go on with a span of zero.
+    #[inline]
+    pub fn since(self, earlier: Self) -> Micros {
+        debug_assert!(earlier <= self, "{self} is before {earlier}");
+        self.saturating_since(earlier)
+    }
+
     /// The span since `earlier`; `None` when `earlier` is later than this.
     #[inline]
     pub const fn checked_since(self, earlier: Self) -> Option<Micros> {
@@ -138,6 +146,12 @@ mod tests {
         assert_eq!(early.saturating_sub(Micros(4)), Instant(0));
         assert_eq!(Micros(3).checked_sub(Micros(4)), None);
         assert_eq!(Micros(3).saturating_sub(Micros(4)), Micros(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "3 µs is before 4 µs")]
+    fn a_span_that_would_be_negative_is_loud_where_the_order_is_kept() {
+        Instant(3).since(Instant(4));
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! A thread's looking for work before it sleeps. [`Poller`] decides; here are the clock that it is asked
+//! A thread's looking for work before it sleeps. [`PollGovernor`] decides; here are the clock that it is asked
 //! with, and the yield that lets others run between two looks.
 
-use airlane_lane::{PollCounters, Poller, Polling};
+use airlane_lane::{PollCounters, PollGovernor, Polling};
 
 use crate::clock::Clock;
 
 /// The busy polling of one thread.
 pub struct BusyPoller {
     clock: Clock,
-    poller: Poller,
+    governor: PollGovernor,
 }
 
 impl BusyPoller {
@@ -16,19 +16,19 @@ impl BusyPoller {
     pub fn new(clock: Clock, polling: Polling) -> Self {
         Self {
             clock,
-            poller: Poller::new(polling),
+            governor: PollGovernor::new(polling),
         }
     }
 
     /// A look has found something.
     pub fn found(&mut self) {
-        self.poller.found(self.clock.now());
+        self.governor.found(self.clock.now());
     }
 
     /// A look has found nothing; whether work is `in_flight` that others will answer. True: look again;
     /// others have had the processor meanwhile. False: sleep.
     pub fn again(&mut self, in_flight: bool) -> bool {
-        let again = self.poller.again(self.clock.now(), in_flight);
+        let again = self.governor.again(self.clock.now(), in_flight);
         if again {
             std::thread::yield_now();
         }
@@ -37,6 +37,6 @@ impl BusyPoller {
 
     /// What came of it so far.
     pub fn counters(&self) -> PollCounters {
-        self.poller.counters()
+        self.governor.counters()
     }
 }
