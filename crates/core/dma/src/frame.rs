@@ -8,8 +8,7 @@ use smallvec::SmallVec;
 use crate::fault::{Attempt, Fault};
 use crate::memory::Memory;
 use crate::translation::Translation;
-use crate::view::{Span, View};
-use crate::window::Window;
+use crate::view::{Span, View, Window};
 
 /// Pieces of one frame: a descriptor carries 20 buffers, a split around padding adds one.
 pub const MAX_SEGMENTS: usize = 21;

@@ -24,7 +24,6 @@ mod memory;
 mod merged;
 mod translation;
 mod view;
-mod window;
 
 pub use fault::Fault;
 pub use frame::{Frame, FrameError, MAX_SEGMENTS};
@@ -32,4 +31,4 @@ pub use mapping::{Backing, MapError};
 pub use memory::Memory;
 pub use merged::Sizes;
 pub use translation::{Translation, UnknownTranslation};
-pub use window::Window;
+pub use view::Window;

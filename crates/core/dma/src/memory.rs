@@ -8,8 +8,7 @@ use crate::fault::{Attempt, Fault, Faults};
 use crate::mapping::{Backing, MapError, build};
 use crate::merged::Sizes;
 use crate::translation::Translation;
-use crate::view::View;
-use crate::window::Window;
+use crate::view::{View, Window};
 
 /// One VM's memory. Cheap to clone; a clone is a frozen view that keeps its pages alive.
 #[derive(Clone, Default)]
