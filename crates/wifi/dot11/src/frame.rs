@@ -1,11 +1,134 @@
-//! MAC frames in place (IEEE 802.11-2020 9.2.4, 9.3): a header that is checked once and then read
+//! MAC frames in place (IEEE 802.11-2020 9.2.4, 9.3): Frame Control, a header that is checked once and then read
 //! without a further check, and the few writes that a NIC and an access point make.
 //!
 //! Not here: elements of management frames ([`crate::elements`]), cipher headers ([`crate::ccmp`]),
 //! the FCS (frames travel without it).
 
+use std::fmt;
+
 use crate::MacAddr;
-pub use crate::frame_control::{FrameControl, FrameKind, FrameType};
+
+bitflags::bitflags! {
+    /// Frame Control as on the air, little-endian: protocol version, type and subtype in the first
+    /// octet ([`FrameControl::kind`]), these flags in the second.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FrameControl: u16 {
+        /// To the distribution system (9.2.4.1.4).
+        const TO_DS = 0x0100;
+        /// From the distribution system (9.2.4.1.4).
+        const FROM_DS = 0x0200;
+        /// Another fragment of the same frame follows (9.2.4.1.5).
+        const MORE_FRAGMENTS = 0x0400;
+        /// A retransmission (9.2.4.1.6).
+        const RETRY = 0x0800;
+        /// The sender sleeps after this frame exchange (9.2.4.1.7).
+        const POWER_MANAGEMENT = 0x1000;
+        /// More frames wait for the receiver (9.2.4.1.8).
+        const MORE_DATA = 0x2000;
+        /// The frame body is encrypted (9.2.4.1.9).
+        const PROTECTED = 0x4000;
+        /// An HT Control field follows in management and QoS data frames (9.2.4.1.10).
+        const HT_CONTROL = 0x8000;
+        /// Both bits that say which way a data frame goes.
+        const DS = Self::TO_DS.bits() | Self::FROM_DS.bits();
+        /// Version, type and subtype are kept as they are.
+        const _ = !0;
+    }
+}
+
+impl FrameControl {
+    /// The first octet, the protocol version left out.
+    pub const fn kind(self) -> FrameKind {
+        FrameKind((self.bits() & 0xfc) as u8)
+    }
+}
+
+/// Frame types (IEEE 802.11-2020 9.2.4.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum FrameType {
+    Management,
+    Control,
+    Data,
+    Extension,
+}
+
+/// Type and subtype of a frame (IEEE 802.11-2020 table 9-1), as its first octet has them with
+/// protocol version 0. Kinds without a name here keep their value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameKind(u8);
+
+#[allow(missing_docs)]
+impl FrameKind {
+    pub const ASSOCIATION_REQUEST: Self = Self(0x00);
+    pub const ASSOCIATION_RESPONSE: Self = Self(0x10);
+    pub const REASSOCIATION_REQUEST: Self = Self(0x20);
+    pub const REASSOCIATION_RESPONSE: Self = Self(0x30);
+    pub const PROBE_REQUEST: Self = Self(0x40);
+    pub const PROBE_RESPONSE: Self = Self(0x50);
+    pub const BEACON: Self = Self(0x80);
+    pub const DISASSOCIATION: Self = Self(0xa0);
+    pub const AUTHENTICATION: Self = Self(0xb0);
+    pub const DEAUTHENTICATION: Self = Self(0xc0);
+    pub const ACTION: Self = Self(0xd0);
+    pub const BLOCK_ACK: Self = Self(0x94);
+    pub const PS_POLL: Self = Self(0xa4);
+    pub const RTS: Self = Self(0xb4);
+    pub const CTS: Self = Self(0xc4);
+    pub const ACK: Self = Self(0xd4);
+    pub const DATA: Self = Self(0x08);
+    pub const NULL: Self = Self(0x48);
+    pub const QOS_DATA: Self = Self(0x88);
+    pub const QOS_NULL: Self = Self(0xc8);
+}
+
+/// Data frames of this subtype bit have no payload.
+const WITHOUT_PAYLOAD: u8 = 0x40;
+/// Data frames of this subtype bit have a QoS Control field.
+const QOS: u8 = 0x80;
+
+impl FrameKind {
+    /// The first octet of such a frame.
+    pub const fn octet(self) -> u8 {
+        self.0
+    }
+
+    /// Such a frame's Frame Control field with these flags.
+    pub const fn with(self, flags: FrameControl) -> FrameControl {
+        FrameControl::from_bits_retain(self.0 as u16).union(flags)
+    }
+
+    /// Its type.
+    pub const fn frame_type(self) -> FrameType {
+        match (self.0 >> 2) & 3 {
+            0 => FrameType::Management,
+            1 => FrameType::Control,
+            2 => FrameType::Data,
+            _ => FrameType::Extension,
+        }
+    }
+
+    /// Data frames, with or without payload.
+    pub const fn is_data(self) -> bool {
+        matches!(self.frame_type(), FrameType::Data)
+    }
+
+    /// Data frames with a payload.
+    pub const fn has_payload(self) -> bool {
+        self.is_data() && self.0 & WITHOUT_PAYLOAD == 0
+    }
+
+    /// Data frames with a QoS Control field.
+    pub const fn is_qos_data(self) -> bool {
+        self.is_data() && self.0 & QOS != 0
+    }
+}
+
+impl fmt::Debug for FrameKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FrameKind({:#04x})", self.0)
+    }
+}
 
 /// Length of the CCMP header (IEEE 802.11-2020 12.5.3.2).
 pub const CCMP_HEADER: usize = 8;
@@ -242,125 +365,5 @@ fn addr_at(bytes: &[u8], at: usize) -> Option<MacAddr> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const A: [u8; 6] = [2, 0, 0, 0, 0, 1];
-    const B: [u8; 6] = [2, 0, 0, 0, 0, 2];
-
-    fn qos_data() -> Vec<u8> {
-        let mut frame = vec![0x88, 0x41, 0x2c, 0x00];
-        frame.extend(A);
-        frame.extend(B);
-        frame.extend(A);
-        frame.extend([0x30, 0x12, 0x05, 0x00]);
-        frame
-    }
-
-    #[test]
-    fn qos_data_to_the_access_point() {
-        let header = Header::parse(&qos_data()).unwrap();
-        assert_eq!(header.frame_type(), FrameType::Data);
-        assert!(header.has_payload() && header.is_protected() && !header.is_retry());
-        assert_eq!((header.length, header.tid), (26, Some(5)));
-        assert_eq!(header.sequence_number(), Some(0x123));
-        assert_eq!(header.bssid(), Some(MacAddr(A)));
-        assert_eq!(header.transmitter, Some(MacAddr(B)));
-    }
-
-    #[test]
-    fn an_ack_has_one_address() {
-        let mut ack = vec![0xd4, 0, 0, 0];
-        ack.extend(A);
-        let header = Header::parse(&ack).unwrap();
-        assert_eq!((header.length, header.transmitter), (10, None));
-    }
-
-    #[test]
-    fn each_shape_of_a_header_has_its_length_and_no_shorter_frame_is_taken() {
-        let both = FrameControl::DS;
-        let ht = FrameControl::HT_CONTROL;
-        let none = FrameControl::empty();
-        for (kind, flags, length) in [
-            (FrameKind::ACK, none, 10),
-            (FrameKind::CTS, ht, 10),
-            (FrameKind::RTS, none, 16),
-            (FrameKind::PS_POLL, none, 16),
-            (FrameKind::BLOCK_ACK, none, 16),
-            (FrameKind::BEACON, none, 24),
-            (FrameKind::BEACON, both, 24),
-            (FrameKind::ACTION, ht, 28),
-            (FrameKind::DATA, none, 24),
-            (FrameKind::DATA, ht, 24),
-            (FrameKind::NULL, both, 30),
-            (FrameKind::QOS_DATA, none, 26),
-            (FrameKind::QOS_DATA, both, 32),
-            (FrameKind::QOS_NULL, ht, 30),
-            (FrameKind::QOS_DATA, both | ht, 36),
-        ] {
-            let mut frame = vec![0; length];
-            frame[..2].copy_from_slice(&kind.with(flags).bits().to_le_bytes());
-            assert_eq!(Header::parse(&frame).unwrap().length, length, "{kind:?}");
-            for cut in 0..length {
-                let error = Header::parse(&frame[..cut]).unwrap_err();
-                let header = if cut < CONTROL { CONTROL } else { length };
-                assert_eq!((error.length, error.header), (cut, header));
-            }
-        }
-    }
-
-    #[test]
-    fn a_frame_of_an_unknown_type_has_a_receiver_alone() {
-        let header = Header::parse(&[0x0c; 40]).unwrap();
-        assert_eq!(header.frame_type(), FrameType::Extension);
-        assert_eq!((header.length, header.transmitter), (10, None));
-    }
-
-    #[test]
-    fn the_sequence_number_keeps_the_fragment() {
-        let mut frame = qos_data();
-        frame[22] |= 3;
-        set_sequence_number(&mut frame, 0xabc);
-        set_retry(&mut frame);
-        let header = Header::parse(&frame).unwrap();
-        assert_eq!(header.sequence_control, Some(0xabc3));
-        assert_eq!(header.fragment_number(), Some(3));
-        assert!(header.is_retry());
-    }
-
-    proptest! {
-        #[test]
-        fn a_written_header_reads_as_it_was_meant(
-            flags in 0u16..0x80, data: bool, addresses: [[u8; 6]; 3], sequence in 0u16..0x1000,
-        ) {
-            let kind = if data { FrameKind::DATA } else { FrameKind::DEAUTHENTICATION };
-            let flags = FrameControl::from_bits_retain(flags << 8);
-            // A fourth address makes another header.
-            let flags = if data { flags - FrameControl::TO_DS } else { flags };
-            let [one, two, three] = addresses.map(MacAddr);
-            let bytes = three_address_header(kind.with(flags), [one, two, three], sequence);
-            let header = Header::parse(&bytes).unwrap();
-            prop_assert_eq!(header, Header {
-                control: kind.with(flags),
-                duration: 0,
-                receiver: one,
-                transmitter: Some(two),
-                address3: Some(three),
-                sequence_control: Some(sequence << 4),
-                tid: None,
-                length: THREE_ADDRESSES,
-            });
-        }
-
-        #[test]
-        fn no_bytes_panic(mut frame in proptest::collection::vec(any::<u8>(), 0..48)) {
-            if let Ok(header) = Header::parse(&frame) {
-                prop_assert!(header.length <= frame.len());
-                let _ = (header.bssid(), header.sequence_number());
-            }
-            set_retry(&mut frame);
-            set_sequence_number(&mut frame, 0xfff);
-        }
-    }
-}
+#[path = "frame_tests.rs"]
+mod tests;

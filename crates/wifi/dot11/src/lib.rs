@@ -21,10 +21,8 @@ pub mod ccmp;
 mod channel;
 pub mod elements;
 pub mod frame;
-mod frame_control;
 mod mac_addr;
 mod rate;
-mod time_units;
 mod units;
 
 pub use access::{AccessCategory, EdcaParameters, PerAc};
@@ -33,5 +31,4 @@ pub use buffer::{Buffer, BufferPool, CAPACITY};
 pub use channel::{Band, Channel, ChannelError, Width};
 pub use mac_addr::{MacAddr, MacAddrError};
 pub use rate::{DsssRate, OfdmRate, Rate, RateTable};
-pub use time_units::time_units;
-pub use units::Dbm;
+pub use units::{Dbm, time_units};
