@@ -12,8 +12,7 @@ use airlane_dot11::airtime::{block_ack_nav, duration};
 use airlane_lane::Micros;
 
 use crate::block_ack::BaSession;
-use crate::pending::Pending;
-use crate::queue::Queue;
+use crate::queue::{Pending, Queue};
 use crate::transmission::{LARGEST, LONGEST, WINDOW};
 
 /// Bytes before each MPDU of an A-MPDU (IEEE 802.11-2020 9.7.1).

@@ -10,7 +10,7 @@ use crate::horizon::horizon;
 use crate::ids::{ChannelId, PpduId};
 use crate::infinite::deliver_at_once;
 use crate::medium::Medium;
-use crate::pending::Pending;
+use crate::queue::Pending;
 use crate::{
     AirConfig, AirCounters, AirEvent, AirMode, Outcome, Position, RadioConfig, RadioId, Tap,
     Transmission, contend,

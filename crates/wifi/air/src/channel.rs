@@ -9,7 +9,6 @@ use airlane_lane::{Instant, Micros};
 use crate::RadioId;
 use crate::ids::{ChannelId, PpduId};
 use crate::ppdu::{Ppdu, Source};
-use crate::span::span;
 
 /// A frame that is over, for radios that begin to contend after it.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +100,7 @@ impl ChannelState {
         self.secondaries.retain(|other| *other != id);
         let idle = !past.in_secondary && self.active.is_empty();
         self.remember(past, now);
-        idle.then(|| span(self.busy_since, now))
+        idle.then(|| now.since(self.busy_since))
     }
 
     /// Remembers a frame for as long as it can hold anyone back.

@@ -12,8 +12,8 @@ use airlane_lane::{Instant, Micros};
 use crate::event_queue::Due;
 use crate::ids::ChannelId;
 use crate::medium::{Medium, NOTICED, Space};
-use crate::pending::Pending;
 use crate::ppdu::Ppdu;
+use crate::queue::Pending;
 use crate::radio::Radio;
 use crate::{Outcome, RadioId};
 

@@ -10,8 +10,8 @@ use airlane_lane::{Instant, Micros};
 use arrayvec::ArrayVec;
 
 use crate::aggregate::PpduPlan;
-use crate::pending::Pending;
 use crate::ppdu::{Content, Mpdu, Ppdu, Source, is_ht40};
+use crate::queue::Pending;
 use crate::radio::Radio;
 
 /// The radio has left the channel of the frame that it was about to send.

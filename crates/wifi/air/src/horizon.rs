@@ -13,7 +13,7 @@ use crate::Protection;
 use crate::event_queue::Due;
 use crate::ids::{ChannelId, PpduId};
 use crate::medium::{Medium, Space};
-use crate::pending::Pending;
+use crate::queue::Pending;
 use crate::radio::Radio;
 
 /// The earliest time at which an event can come out while nothing more goes in.

@@ -5,7 +5,7 @@ use airlane_dot11::Dbm;
 use airlane_lane::Instant;
 
 use crate::medium::{Medium, Space};
-use crate::pending::Pending;
+use crate::queue::Pending;
 use crate::radio::Radio;
 use crate::{AirEvent, Outcome, RadioId};
 

@@ -26,7 +26,6 @@
     )
 )]
 
-mod addresses;
 mod aggregate;
 mod air;
 mod block_ack;
@@ -34,7 +33,6 @@ pub mod capture;
 mod channel;
 mod config;
 mod contend;
-mod counters;
 pub mod error_model;
 mod event_queue;
 mod exchange;
@@ -44,7 +42,6 @@ mod ids;
 mod infinite;
 mod medium;
 mod output;
-mod pending;
 mod ppdu;
 mod propagation;
 mod queue;
@@ -52,14 +49,13 @@ mod radio;
 mod receive;
 mod settle;
 mod signal;
-mod span;
 mod tap;
 mod transmission;
 
 pub use air::Air;
 pub use config::{AirConfig, AirMode, PathLoss, Position, RadioConfig, RealAir};
-pub use counters::{AirCounters, ChannelAirtime};
 pub use ids::RadioId;
+pub use output::{AirCounters, ChannelAirtime};
 pub use propagation::noise_floor_dbm;
 pub use tap::{Captured, Subframe, Tap};
 pub use transmission::{Aggregation, AirEvent, Outcome, Protection, Transmission};

@@ -9,16 +9,14 @@ use airlane_lane::{Instant, Micros};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use crate::addresses::Addresses;
 use crate::channel::{Channels, Past};
-use crate::counters::ChannelAirtime;
 use crate::event_queue::{Due, EventQueue};
-use crate::ids::{ChannelId, PpduId};
+use crate::ids::{Addresses, ChannelId, PpduId};
+use crate::output::ChannelAirtime;
 use crate::output::Output;
 use crate::ppdu::{Ppdu, Ppdus, Source, is_ht40};
 use crate::radio::{Radio, Radios};
 use crate::signal::SignalModel;
-use crate::span::span;
 use crate::{AirConfig, RadioId};
 
 /// How long a signal lasts before a radio that is about to send can act on it: aCCATime and
@@ -78,7 +76,7 @@ impl Medium {
     /// Plans a frame a SIFS from now.
     pub fn after_sifs(&mut self, mut ppdu: Ppdu) {
         let start = self.now + sifs(ppdu.channel.band());
-        ppdu.end = start + span(ppdu.start, ppdu.end);
+        ppdu.end = start + ppdu.end.since(ppdu.start);
         ppdu.start = start;
         let id = self.space.ppdus.insert(ppdu);
         self.planned.at(start, Due::Start(id));

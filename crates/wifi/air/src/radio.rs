@@ -8,9 +8,8 @@ use airlane_lane::{Instant, Micros};
 
 use crate::aggregate::PpduPlan;
 use crate::ids::ChannelId;
-use crate::pending::Pending;
 use crate::ppdu::Source;
-use crate::queue::Queue;
+use crate::queue::{Pending, Queue};
 use crate::{Position, RadioConfig, RadioId};
 
 /// Where in its frame exchange a sending radio is.

@@ -6,10 +6,8 @@ use airlane_lane::Micros;
 
 use crate::block_ack::BaBitmap;
 use crate::medium::Medium;
-use crate::pending::Pending;
-use crate::queue::Queue;
+use crate::queue::{Pending, Queue};
 use crate::radio::{Exchange, Phase, Radio, Radios};
-use crate::span::span;
 use crate::{AirEvent, Outcome, RadioId};
 
 /// What came back: the bitmap of a BlockAck, and how strong ACK or BlockAck arrived.
@@ -35,7 +33,7 @@ impl Settlement {
         let Some((radio, exchange)) = take_exchange(&mut medium.space.radios, id) else {
             return false;
         };
-        let spent = span(exchange.started, medium.now);
+        let spent = medium.now.since(exchange.started);
         let queue = &mut radio.queues[exchange.category];
         let edca = queue.adopt_head();
         queue.back_off(false, &edca, &mut medium.rng);
@@ -60,7 +58,7 @@ impl Settlement {
         let rts = exchange.phase == Phase::AwaitCts;
         let again = here && !head.exhausted_after(rts);
         queue.back_off(again, &edca, &mut medium.rng);
-        let spent = span(exchange.started, exchange.ended);
+        let spent = exchange.ended.since(exchange.started);
         self.settle(medium, id, &exchange, spent, (None, None), |pending| {
             pending.unanswered(rts, here)
         });
