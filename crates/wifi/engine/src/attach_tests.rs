@@ -10,7 +10,7 @@ use airlane_waist::{
 
 use crate::access_points::AccessPoints;
 use crate::status::RadioStatus;
-use crate::wifi::{LaneError, Wifi};
+use crate::{LaneError, Wifi};
 
 const NOW: Instant = Instant(0);
 

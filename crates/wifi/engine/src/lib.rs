@@ -16,10 +16,10 @@
 mod access_points;
 #[cfg(test)]
 mod attach_tests;
+mod attachment;
 mod built_in;
 mod card;
 pub mod counters;
-mod data_path;
 mod external_station;
 mod hwsim_frame;
 pub mod journal;
@@ -27,9 +27,9 @@ mod status;
 mod wifi;
 
 pub use access_points::{AccessPoints, ApCounters, MAX_RADIOS, Site};
+pub use attachment::LaneError;
 pub use built_in::{BuiltIn, BuiltIns, Served};
-pub use card::Card;
-pub use data_path::{DataPath, DataPathError};
+pub use card::{Card, DataPath, DataPathError};
 pub use external_station::{ExternalStation, hand_to_external, step_external};
 pub use status::{BuiltInStatus, CardStatus, RadioStatus, VmacStatus};
-pub use wifi::{LaneError, Placed, Wifi};
+pub use wifi::{Placed, Wifi};

@@ -9,12 +9,12 @@ use airlane_lane::{Engine, EventKind, Instant, LaneId, Next};
 use airlane_nic::{AddressPolicy, VmCounters};
 use airlane_waist::hwsim::{FromHwsim, ToHwsim};
 use airlane_waist::stamp::{FrameId, Point, Stamps};
-use airlane_waist::{Command, Event, MAX_VMS, Request, VmId};
+use airlane_waist::{Command, Event, Request, VmId};
 
 use crate::access_points::AccessPoints;
+use crate::attachment::{Attachments, LaneError};
 use crate::built_in::{BuiltIn, BuiltIns};
-use crate::card::Card;
-use crate::data_path::DataPath;
+use crate::card::{Card, DataPath};
 use crate::external_station::{ExternalStation, hand_to_external, step_external};
 use crate::journal::Journal;
 
@@ -30,23 +30,6 @@ pub enum Placed {
         /// hwsim's number of the radio.
         number: usize,
     },
-}
-
-/// A lane that a card does not take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LaneError {
-    /// There is no such lane.
-    #[error("there is no {0}")]
-    NoLane(LaneId),
-    /// There is no such card.
-    #[error("there is no card {0}")]
-    NoCard(usize),
-    /// All its VM-IDs are given out.
-    #[error("one card serves {MAX_VMS} VMs at once, and card {0} has them")]
-    Full(usize),
-    /// More lanes than have numbers.
-    #[error("an engine has at most {max} lanes", max = u16::MAX)]
-    TooMany,
 }
 
 /// Cards, NICs, air and access points, wired.
@@ -74,7 +57,7 @@ pub enum LaneError {
 pub struct Wifi {
     air: Air,
     cards: Vec<Card>,
-    lanes: Vec<Lane>,
+    attachments: Attachments,
     access_points: AccessPoints,
     built_ins: BuiltIns,
     external: Vec<Box<dyn ExternalStation>>,
@@ -84,28 +67,13 @@ pub struct Wifi {
     to_hwsim: VecDeque<(usize, ToHwsim)>,
 }
 
-/// One lane: whose VM it is, and what it is to be told.
-struct Lane {
-    /// Index into [`Wifi::cards`].
-    card: usize,
-    /// Its VM-ID on that card, while a VM is attached.
-    vm: Option<VmId>,
-    /// Resets that it has asked for and has not been told the end of.
-    resets: u32,
-    assigned: Option<(MacAddr, AddressPolicy)>,
-    weight: u16,
-    /// Of the times when it had a VM-ID that it has no longer.
-    counters: VmCounters,
-    events: VecDeque<Event>,
-}
-
 impl Wifi {
     /// An air with access points to come, and no card yet.
     pub fn new(air: AirConfig, access_points: AccessPoints) -> Self {
         Self {
             air: Air::new(air),
             cards: Vec::new(),
-            lanes: Vec::new(),
+            attachments: Attachments::default(),
             access_points,
             built_ins: BuiltIns::default(),
             external: Vec::new(),
@@ -135,90 +103,49 @@ impl Wifi {
 
     /// One more lane at this card, to which no VM is attached. There may be more lanes than VM-IDs.
     pub fn add_lane(&mut self, card: usize) -> Result<LaneId, LaneError> {
-        let number = u16::try_from(self.lanes.len()).map_err(|_| LaneError::TooMany)?;
-        let id = LaneId::new(number);
         self.cards.get(card).ok_or(LaneError::NoCard(card))?;
-        self.lanes.push(Lane {
-            card,
-            vm: None,
-            resets: 0,
-            assigned: None,
-            weight: 1,
-            counters: VmCounters::default(),
-            events: VecDeque::new(),
-        });
-        Ok(id)
+        self.attachments.add(card)
     }
 
     /// A VM attaches to its lane: gives it the lowest VM-ID of the lane's card that is free, or the one that it has.
     pub fn attach(&mut self, lane: LaneId) -> Result<VmId, LaneError> {
-        let at = self.lanes.get_mut(lane.index());
-        let at = at.ok_or(LaneError::NoLane(lane))?;
-        if let Some(vm) = at.vm {
-            return Ok(vm);
-        }
-        let card = self.cards.get_mut(at.card);
-        let card = card.ok_or(LaneError::NoCard(at.card))?;
-        let vm = card.admit(lane).ok_or(LaneError::Full(at.card))?;
-        at.vm = Some(vm);
-        if let Some((address, policy)) = at.assigned {
-            card.nic.assign(vm, address, policy);
-        }
-        card.nic.set_weight(vm, at.weight);
-        Ok(vm)
+        let at = self.attachments.find(lane, &mut self.cards);
+        let (attachment, card) = at.ok_or(LaneError::NoLane(lane))?;
+        attachment.attach(lane, card)
     }
 
     /// The VM of a lane has gone, and what it had goes too; its VM-ID is free when that is done, at the latest when the
     /// engine has run. What the lane asks for from now on is not done, until a VM attaches again; a reset is, for there
     /// is nothing left.
     pub fn detach(&mut self, now: Instant, lane: LaneId) {
-        let Some(at) = self.lanes.get_mut(lane.index()) else {
-            return;
-        };
-        let (Some(vm), Some(card)) = (at.vm.take(), self.cards.get_mut(at.card)) else {
-            return;
-        };
-        let resets = std::mem::take(&mut at.resets);
-        for _ in 0..resets {
-            at.events.push_back(Event::ResetDone);
+        if let Some((attachment, card)) = self.attachments.find(lane, &mut self.cards) {
+            attachment.detach(now, card);
         }
-        card.retire(now, vm, resets);
     }
 
     /// The card of a lane, and the VM-ID while a VM is attached.
     pub fn vm(&self, lane: LaneId) -> Option<(usize, VmId)> {
-        let lane = self.lanes.get(lane.index())?;
-        Some((lane.card, lane.vm?))
+        let attachment = self.attachments.get(lane)?;
+        Some((attachment.card, attachment.vm?))
     }
 
     /// What was counted of a lane's VM at times when it had another VM-ID.
     pub(crate) fn counted_before(&self, lane: LaneId) -> VmCounters {
-        let lane = self.lanes.get(lane.index());
-        lane.map(|lane| lane.counters).unwrap_or_default()
+        let attachment = self.attachments.get(lane);
+        attachment.map(|lane| lane.counters).unwrap_or_default()
     }
 
     /// Gives a lane's VM its address, which is nobody else's on its card from now on.
     pub fn assign(&mut self, lane: LaneId, address: MacAddr, policy: AddressPolicy) {
-        let Some(at) = self.lanes.get_mut(lane.index()) else {
-            return;
-        };
-        at.assigned = Some((address, policy));
-        if let Some(card) = self.cards.get_mut(at.card) {
-            card.nic.reserve(address);
-            if let Some(vm) = at.vm {
-                card.nic.assign(vm, address, policy);
-            }
+        if let Some((attachment, card)) = self.attachments.find(lane, &mut self.cards) {
+            attachment.assign(card, address, policy);
         }
     }
 
     /// Sets a lane's share of its card's airtime; 1 is the usual.
     pub fn set_weight(&mut self, lane: LaneId, weight: u16) {
-        let Some(at) = self.lanes.get_mut(lane.index()) else {
-            return;
-        };
-        at.weight = weight;
-        if let (Some(card), Some(vm)) = (self.cards.get_mut(at.card), at.vm) {
-            card.nic.set_weight(vm, weight);
+        if let Some((attachment, card)) = self.attachments.find(lane, &mut self.cards) {
+            attachment.set_weight(card, weight);
         }
     }
 
@@ -302,21 +229,14 @@ impl Wifi {
     }
 
     fn tell_lanes(&mut self, now: Instant) -> usize {
-        let Self { cards, lanes, .. } = self;
-        let mut tell = |lane: LaneId, event| {
-            // A card names only lanes that were given out.
-            if let Some(lane) = lanes.get_mut(lane.index()) {
-                let done = matches!(event, Event::ResetDone);
-                lane.resets = lane.resets.saturating_sub(u32::from(done));
-                lane.events.push_back(event);
-            }
-        };
+        let Self {
+            cards, attachments, ..
+        } = self;
+        let mut tell = |lane, event| attachments.tell(lane, event);
         let told = cards.iter_mut().map(|card| card.tell_vms(now, &mut tell));
         let told = told.sum();
         for (lane, counters) in cards.iter_mut().flat_map(Card::departed) {
-            if let Some(lane) = lanes.get_mut(lane.index()) {
-                lane.counters.add(&counters);
-            }
+            attachments.count(lane, &counters);
         }
         told
     }
@@ -390,20 +310,16 @@ impl Engine for Wifi {
         let Self {
             air,
             cards,
-            lanes,
+            attachments,
             journal,
             ..
         } = self;
-        let Some(at) = lanes.get_mut(lane.index()) else {
+        let Some((attachment, card)) = attachments.find(lane, cards) else {
             return;
         };
-        let reset = matches!(request.command, Command::Reset);
-        let (Some(vm), Some(card)) = (at.vm, cards.get_mut(at.card)) else {
-            // Of a VM that has gone. Its card waits for the end of a reset.
-            at.events.extend(reset.then_some(Event::ResetDone));
+        let Some(vm) = attachment.asks(&request.command) else {
             return;
         };
-        at.resets += u32::from(reset);
         let frame = request.frame();
         stamp(card, Point::Taken, vm, frame);
         journal.request(now, lane, &request.command);
@@ -438,11 +354,10 @@ impl Engine for Wifi {
     }
 
     fn next_event(&mut self, lane: LaneId) -> Option<Event> {
-        let Self { cards, lanes, .. } = self;
-        let at = lanes.get_mut(lane.index())?;
-        let event = at.events.pop_front()?;
+        let (attachment, card) = self.attachments.find(lane, &mut self.cards)?;
+        let event = attachment.events.pop_front()?;
         self.journal.event(self.now, lane, &event);
-        if let (Some(card), Some(vm)) = (cards.get_mut(at.card), at.vm) {
+        if let Some(vm) = attachment.vm {
             stamp(card, Point::Handed, vm, event.frame());
         }
         Some(event)
