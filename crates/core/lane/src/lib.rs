@@ -6,14 +6,8 @@
 //! ([`Engine`]).
 //!
 //! Nothing here knows 802.11, PCI or memory. Dependencies point at this crate, never from it.
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::indexing_slicing,
-        clippy::cast_possible_truncation
-    )
-)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+#![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
 pub mod coalescing;
 mod dispatcher;

@@ -2,15 +2,8 @@
 //! to, and what is known of a guest. When guests are started and what they are asked is the harness's business.
 
 // What agents, consoles and monitors say comes from guests.
-#![cfg_attr(
-    not(test),
-    warn(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::indexing_slicing
-    )
-)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+#![cfg_attr(not(test), warn(clippy::panic, clippy::indexing_slicing))]
 #![allow(
     clippy::disallowed_methods,
     reason = "time-outs of real processes need the real clock"

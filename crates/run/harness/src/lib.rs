@@ -3,15 +3,8 @@
 //! outside, is the program's.
 
 // What guests print and what clients of the control socket ask may be anything.
-#![cfg_attr(
-    not(test),
-    warn(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::indexing_slicing
-    )
-)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+#![cfg_attr(not(test), warn(clippy::panic, clippy::indexing_slicing))]
 #![allow(
     clippy::disallowed_methods,
     reason = "time-outs of real processes need the real clock"

@@ -2,15 +2,8 @@
 //! as a whole before anything starts. Every key is described in `docs/scenario.md`.
 
 // A scenario is a file that anybody may have written.
-#![cfg_attr(
-    not(test),
-    warn(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::indexing_slicing
-    )
-)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
+#![cfg_attr(not(test), warn(clippy::panic, clippy::indexing_slicing))]
 
 mod address;
 mod card;

@@ -4,14 +4,8 @@
 //! Not here: what a driver asks of a card (`airlane-waist`), who gets the medium and what arrives (`airlane-air`).
 
 // Guests' frames and received ones reach this code: nothing here may panic on them, or cut a number off unseen.
-#![cfg_attr(
-    not(test),
-    deny(
-        clippy::unwrap_used,
-        clippy::indexing_slicing,
-        clippy::cast_possible_truncation
-    )
-)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+#![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
 mod access;
 mod aggregation;

@@ -14,6 +14,11 @@
 //!
 //! Receive block-ack agreements are noted. A-MPDUs are formed by the air, of frames that are handed to it in bursts.
 
+// Guests' frames and commands and received frames reach this code: nothing here may panic on them, or cut a number off
+// unseen.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
+#![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
+
 mod card;
 mod channel;
 mod commands;

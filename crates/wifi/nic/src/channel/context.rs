@@ -149,7 +149,9 @@ impl Accounts {
             });
             self.0.len() - 1
         });
-        &mut self.0[at]
+        self.0
+            .get_mut(at)
+            .expect("it was found or has just been added")
     }
 
     /// The radio arrives.

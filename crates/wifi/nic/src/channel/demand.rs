@@ -32,7 +32,8 @@ pub(crate) fn contexts(
             contexts.len() - 1
         });
         let here = scheduler.present_since(channel).is_some();
-        add(&mut contexts[at], vmac, now, here, weight(vm));
+        let context = contexts.get_mut(at).expect("found or just added");
+        add(context, vmac, now, here, weight(vm));
     }
     contexts
 }

@@ -206,7 +206,8 @@ impl TxQueues {
     pub(crate) fn give_reports(&mut self, mut give: impl FnMut(Tag, TxReport)) {
         let mut held = [false; 1 << u8::BITS];
         self.unreported.retain(|entry| {
-            let hold = &mut held[usize::from(entry.id.ring)];
+            let hold = held.get_mut(usize::from(entry.id.ring));
+            let hold = hold.expect("there is a place for every number of a ring");
             match &entry.stage {
                 Stage::Ended(report) if !*hold => {
                     give(entry.id.tag, *report);
