@@ -13,7 +13,7 @@ use crate::{AirEvent, Outcome, RadioId};
 /// What came back: the bitmap of a BlockAck, and how strong ACK or BlockAck arrived.
 type Answer = (Option<BaBitmap>, Option<Dbm>);
 
-/// Ends exchanges.
+/// Ends frame exchanges, and gives back to the queue what is sent again.
 #[derive(Default)]
 pub(crate) struct Settlement {
     /// Frames on their way back to the queue, used again without allocation.

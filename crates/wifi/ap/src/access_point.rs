@@ -35,9 +35,9 @@ pub struct Outgoing {
     pub token: u64,
     /// Without FCS; encrypted if it is to be.
     pub frame: Buffer,
-    /// A station, or a group.
+    /// Address of a station, or of a group.
     pub receiver: MacAddr,
-    /// Which queue.
+    /// The queue of the radio in which it waits for the medium.
     pub category: AccessCategory,
     /// One attempt each.
     pub rates: RateTable,
@@ -50,7 +50,7 @@ pub enum Sent {
     Through(u8),
     /// Given up after this many attempts.
     Lost(u8),
-    /// Taken back.
+    /// Taken back by the access point before it was sent.
     Cancelled,
 }
 

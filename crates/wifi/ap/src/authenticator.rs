@@ -21,9 +21,9 @@ const CCMP_KEY_LENGTH: u16 = 16;
 /// A group key, as it is handed to stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupKey {
-    /// 1 or 2.
+    /// Key ID in the CCMP header: 1 or 2.
     pub id: u8,
-    /// The key.
+    /// The temporal key of CCMP.
     pub bytes: [u8; 16],
     /// The last packet number used with it.
     pub sent: u64,
@@ -38,7 +38,7 @@ enum Phase {
     Message3,
     /// A new group key sent; confirmation awaited.
     Group,
-    /// Nothing awaited.
+    /// No message of the station is awaited.
     Idle,
 }
 

@@ -19,7 +19,7 @@ pub enum Drop {
     Undecryptable,
     /// Its packet number does not rise.
     Replayed,
-    /// Received before.
+    /// A retry of a frame that has been received: same sequence number.
     Duplicate,
     /// An EAPOL frame that changed nothing.
     Eapol,
@@ -54,7 +54,7 @@ impl Drop {
         Self::KeySpent,
     ];
 
-    /// For reports.
+    /// Its name in reports.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Malformed => "malformed",
@@ -78,13 +78,13 @@ impl Drop {
 /// Totals of one access point, from the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Beacons sent.
+    /// Beacons handed to the radio.
     pub beacons: u64,
     /// Probe requests answered.
     pub probe_responses: u64,
-    /// Stations authenticated.
+    /// Open System authentications accepted.
     pub authenticated: u64,
-    /// Stations associated.
+    /// Associations and reassociations accepted.
     pub associated: u64,
     /// Authentications and associations refused.
     pub refused: u64,

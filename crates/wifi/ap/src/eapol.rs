@@ -44,7 +44,7 @@ const DATA_AT: usize = HEADER + FIXED as usize;
 /// What an EAPOL-Key frame says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyFrame {
-    /// Key information.
+    /// Key Information field, as on the air (IEEE 802.11-2020 12.7.2).
     pub info: u16,
     /// Length of the key that it is about.
     pub key_length: u16,

@@ -9,7 +9,7 @@ const LAST_NUMBER: u64 = (1 << 48) - 1;
 
 /// The key between the access point and one station.
 pub struct Pairwise {
-    /// What encrypts.
+    /// Encrypts and decrypts with the temporal key.
     pub cipher: Ccmp,
     sent: u64,
     heard: [u64; PRIORITIES],
@@ -43,9 +43,9 @@ impl Pairwise {
 
 /// The key that all stations share.
 pub struct Group {
-    /// What encrypts.
+    /// Encrypts with the group key; nobody but the access point may.
     pub cipher: Ccmp,
-    /// What stations are told.
+    /// The key and its ID, as handshakes hand it to stations.
     pub key: crate::authenticator::GroupKey,
 }
 

@@ -103,7 +103,7 @@ pub struct AssociationResponse {
 }
 
 impl AssociationResponse {
-    /// The frame.
+    /// The whole MAC frame for this station, without FCS.
     pub fn encode(&self, config: &Config, to: MacAddr) -> Vec<u8> {
         let kind = if self.again {
             FrameKind::REASSOCIATION_RESPONSE

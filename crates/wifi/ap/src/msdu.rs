@@ -23,16 +23,16 @@ const FIRST_ETHER_TYPE: u16 = 0x0600;
 pub struct Msdu {
     /// As an Ethernet frame.
     pub ethernet: Buffer,
-    /// User priority.
+    /// User priority, 0 to 7 (IEEE 802.11-2020 table 10-1).
     pub priority: u8,
 }
 
 /// The three header fields of an Ethernet frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ethernet {
-    /// Destination.
+    /// Destination address.
     pub to: MacAddr,
-    /// Source.
+    /// Source address.
     pub from: MacAddr,
     /// EtherType, or length of an LLC frame.
     pub kind: u16,
@@ -80,7 +80,7 @@ pub struct Down {
     pub ccmp: Option<(u8, u64)>,
     /// More waits for the receiver.
     pub more: bool,
-    /// Sequence number.
+    /// Sequence number, 0 to 4095.
     pub sequence: u16,
 }
 
@@ -181,7 +181,7 @@ impl<'a> Up<'a> {
         12 + self.length.map_or(0, |length| length.len()) + self.rest.len()
     }
 
-    /// Writes it.
+    /// Writes the Ethernet frame; `None` when `out` is too short for it.
     pub fn write(&self, out: &mut [u8]) -> Option<()> {
         let mut out = Writer(out);
         out.put(&self.to.0)?;

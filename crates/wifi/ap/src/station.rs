@@ -23,9 +23,9 @@ pub enum State {
     Authorized,
 }
 
-/// A station.
+/// What the access point knows of one station.
 pub struct Station {
-    /// Its address.
+    /// The MAC address under which it sends.
     pub address: MacAddr,
     /// Its association ID, 1 to 2007; also before it is associated.
     pub id: u16,

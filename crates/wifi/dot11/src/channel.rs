@@ -77,7 +77,7 @@ impl Channel {
         Self { width, ..self }
     }
 
-    /// Its band.
+    /// The band that the primary channel is in.
     pub const fn band(self) -> Band {
         self.band
     }
@@ -87,7 +87,7 @@ impl Channel {
         self.number
     }
 
-    /// Its width.
+    /// 20 MHz, or 40 MHz with the secondary above or below.
     pub const fn width(self) -> Width {
         self.width
     }

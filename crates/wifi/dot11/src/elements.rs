@@ -42,7 +42,7 @@ const WMM: [u8; 4] = [0x00, 0x50, 0xf2, 2];
 #[error("an element ends after its frame")]
 pub struct Cut;
 
-/// One element.
+/// One element (IEEE 802.11-2020 9.4.2.1), borrowed from its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element<'a> {
     /// One of [`id`], or another.

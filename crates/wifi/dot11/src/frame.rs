@@ -98,7 +98,7 @@ impl FrameKind {
         FrameControl::from_bits_retain(self.0 as u16).union(flags)
     }
 
-    /// Its type.
+    /// Management, control, data or extension.
     pub const fn frame_type(self) -> FrameType {
         match (self.0 >> 2) & 3 {
             0 => FrameType::Management,
@@ -160,9 +160,9 @@ pub struct Header {
     pub control: FrameControl,
     /// Duration/ID.
     pub duration: u16,
-    /// Receiver.
+    /// Address 1: who is to receive the frame.
     pub receiver: MacAddr,
-    /// Transmitter, where the frame has one.
+    /// Address 2: who has sent the frame, where it says.
     pub transmitter: Option<MacAddr>,
     /// Address 3, where the frame has one.
     pub address3: Option<MacAddr>,
@@ -239,7 +239,7 @@ impl Header {
         self.kind() == kind
     }
 
-    /// Its type.
+    /// Management, control, data or extension.
     pub const fn frame_type(&self) -> FrameType {
         self.kind().frame_type()
     }

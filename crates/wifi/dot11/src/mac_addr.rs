@@ -13,9 +13,9 @@ pub struct MacAddr(pub [u8; 6]);
 pub struct MacAddrError(pub String);
 
 impl MacAddr {
-    /// All stations.
+    /// The group that every station belongs to.
     pub const BROADCAST: Self = Self([0xff; 6]);
-    /// No station.
+    /// No station's address: it stands where there is none.
     pub const ZERO: Self = Self([0; 6]);
 
     /// True for broadcast and multicast addresses.

@@ -33,7 +33,7 @@ pub enum OfdmRate {
 pub enum Rate {
     /// Clauses 15 and 16.
     Dsss {
-        /// Bit rate.
+        /// 1 to 11 Mb/s.
         rate: DsssRate,
         /// Short preamble (never with 1 Mb/s).
         short_preamble: bool,

@@ -3,7 +3,7 @@
 use airlane_dma::{Memory, Window};
 use airlane_waist::{Command, Reply};
 
-use crate::commands::{self, Asked, HostCommand, Known, Shape};
+use crate::commands::{self, Asked, DriverState, HostCommand, Shape};
 use crate::notification;
 use crate::response::Packet;
 use crate::tfd::Tfd;
@@ -52,9 +52,9 @@ impl Outstanding {
     }
 }
 
-/// What an entry turned out to be.
+/// What was fetched from an entry of the ring.
 #[derive(Debug)]
-pub enum Taken {
+pub enum Fetched {
     /// A command for the radio.
     Ask(Outstanding, Command),
     /// A command that the card itself answers.
@@ -68,7 +68,12 @@ pub enum Taken {
 }
 
 /// Reads the command that `tfd` describes.
-pub fn take(tfd: &Tfd, known: &mut Known, memory: &mut Memory, window: &mut Window) -> Taken {
+pub fn take(
+    tfd: &Tfd,
+    state: &mut DriverState,
+    memory: &mut Memory,
+    window: &mut Window,
+) -> Fetched {
     let mut bytes = vec![0; tfd.len().min(LONGEST)];
     let read = tfd.read(memory, window, &mut bytes);
     let (Ok(_), Some(header)) = (read, wire::read::<CommandHeader>(&bytes)) else {
@@ -82,37 +87,37 @@ pub fn take(tfd: &Tfd, known: &mut Known, memory: &mut Memory, window: &mut Wind
     match commands::find(header.id) {
         Some(command) => {
             let payload = bytes.get(HEADER..).unwrap_or_default();
-            ask(command, outstanding, known, payload)
+            ask(command, outstanding, state, payload)
         }
-        None => Taken::Unknown(outstanding, header.id),
+        None => Fetched::Unknown(outstanding, header.id),
     }
 }
 
 /// An entry that carries no command.
-pub fn nothing() -> Taken {
-    Taken::Nothing(Outstanding::NOBODY)
+pub fn nothing() -> Fetched {
+    Fetched::Nothing(Outstanding::NOBODY)
 }
 
 fn ask(
     command: &HostCommand,
     mut outstanding: Outstanding,
-    known: &mut Known,
+    state: &mut DriverState,
     payload: &[u8],
-) -> Taken {
+) -> Fetched {
     outstanding.shape = command.response;
-    match command.ask(known, payload) {
+    match command.ask(state, payload) {
         Some(Asked::Radio(asked)) => {
             if let Command::Flush(mask) = asked {
                 outstanding.flushes = mask;
             }
-            Taken::Ask(outstanding, asked)
+            Fetched::Ask(outstanding, asked)
         }
         Some(Asked::Calibration(asked)) => {
             outstanding.calibrates = true;
-            Taken::Ask(outstanding, asked)
+            Fetched::Ask(outstanding, asked)
         }
-        Some(Asked::Nothing) => Taken::Acknowledge(outstanding, Reply::Ok),
-        None => Taken::Malformed(outstanding, refusal(command)),
+        Some(Asked::Nothing) => Fetched::Acknowledge(outstanding, Reply::Ok),
+        None => Fetched::Malformed(outstanding, refusal(command)),
     }
 }
 

@@ -9,7 +9,7 @@ pub struct Counters {
     pub unlisted_writes: u64,
     /// Register accesses of another width or alignment than the card has.
     pub odd_accesses: u64,
-    /// Transmit doorbells.
+    /// Writes to HBUS_TARG_WRPTR: a transmit queue's write pointer has moved.
     pub doorbells: u64,
     /// Host commands taken from the command ring.
     pub commands: u64,
@@ -41,7 +41,7 @@ pub struct Counters {
     pub resets: u64,
     /// Microcode sections loaded.
     pub microcode_sections: u64,
-    /// Microcode starts.
+    /// Times that the microcode was started.
     pub microcode_starts: u64,
     /// Events of the radio that belong to nothing asked, or to the time before a reset.
     pub stale_events: u64,

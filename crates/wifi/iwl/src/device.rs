@@ -11,7 +11,7 @@ use airlane_waist::stamp::{FrameId, Point, Stamps};
 use airlane_waist::{Event, Reply, Request, Tag};
 
 use crate::command_ring::Outstanding;
-use crate::commands::Known;
+use crate::commands::DriverState;
 use crate::counters::Counters;
 use crate::eeprom::Eeprom;
 use crate::in_order::InOrder;
@@ -76,7 +76,7 @@ pub struct Device {
     transmits: [InOrder<InFlight, Completion>; QUEUES],
     /// Frames that the radio has not answered, all queues.
     in_flight: usize,
-    known: Known,
+    driver_state: DriverState,
     counters: Counters,
     /// Unknown command ids that the log has seen.
     reported: [u64; 4],
@@ -121,7 +121,7 @@ impl Device {
             commands: InOrder::default(),
             transmits: std::array::from_fn(|_| InOrder::default()),
             in_flight: 0,
-            known: Known::default(),
+            driver_state: DriverState::default(),
             counters: Counters::default(),
             reported: [0; 4],
             stamps: Stamps::default(),
@@ -302,7 +302,7 @@ impl Device {
             transmits.clear(0);
         }
         self.in_flight = 0;
-        self.known = Known::default();
+        self.driver_state = DriverState::default();
     }
 
     /// Everything back to how it was at power-on, but EEPROM, radio switch and counters.

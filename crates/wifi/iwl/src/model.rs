@@ -131,7 +131,7 @@ const WIFI_6205: Facts = Facts {
 };
 
 impl Model {
-    /// All models.
+    /// Every model that can be emulated, in the order of their numbers.
     pub const ALL: [Self; 5] = [
         Self::Wifi5100,
         Self::Wifi5300,

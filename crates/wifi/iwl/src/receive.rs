@@ -20,7 +20,7 @@ pub struct RxPhy {
     configured_words: u8,
     statistics: u8,
     reserved: u8,
-    /// In microseconds.
+    /// When the reception ended, in microseconds since the run began.
     timestamp: U64,
     beacon_timestamp: U32,
     flags: U16,

@@ -36,9 +36,9 @@ enum Outgoing {
 /// What one delivery has written and lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
-    /// Buffers closed.
+    /// The guest's receive buffers that were handed to its driver.
     pub buffers: u64,
-    /// Frames written.
+    /// Received frames among what was written.
     pub frames: u64,
     /// Packets lost because a buffer, the ring or the status block is not mapped.
     pub lost: u64,

@@ -7,7 +7,7 @@ use airlane_waist::stamp::{Point, Stamps};
 use airlane_waist::{STATIONS, StationIndex, Transmit, TxCipher, TxRate, TxReport, TxStatus};
 use zerocopy::{FromBytes, Unaligned};
 
-use crate::commands::Known;
+use crate::commands::DriverState;
 use crate::rate;
 use crate::response::{Transmitted, id};
 use crate::scheduler::{self, Queue};
@@ -111,8 +111,8 @@ impl From<&TxReport> for Completion {
     }
 }
 
-/// A transmit command that was taken from its ring.
-pub enum Taken {
+/// What was fetched from an entry of a data queue.
+pub enum Fetched {
     /// For the radio.
     Send(InFlight, Transmit),
     /// Answered without the radio.
@@ -126,33 +126,33 @@ pub fn take(
     tfd: &Tfd,
     number: u8,
     queue: &Queue,
-    known: &Known,
+    state: &DriverState,
     memory: &mut Memory,
     window: &mut Window,
     stamps: &mut Stamps,
-) -> Taken {
+) -> Fetched {
     let mut start = [0; FRAME + LONGEST_HEADER];
     let Ok(length) = tfd.read(memory, window, &mut start) else {
-        return Taken::Nothing;
+        return Fetched::Nothing;
     };
     let start = start.get(..length).unwrap_or_default();
     let command = match Head::read_from_prefix(start) {
         Ok((head, _)) if head.header.id == id::TX => head.command,
-        _ => return Taken::Nothing,
+        _ => return Fetched::Nothing,
     };
     let Ok(header) = Header::parse(start.get(FRAME..).unwrap_or_default()) else {
-        return Taken::Refuse(describe_headless(&command));
+        return Fetched::Refuse(describe_headless(&command));
     };
-    let mut in_flight = describe(&command, &header, known);
+    let mut in_flight = describe(&command, &header, state);
     in_flight.aggregated = queue.aggregates && in_flight.tid != NO_TID;
     let frame = |length, flags: &Flags| frame(length, &header, flags, tfd, memory, window, stamps);
     match transmit(&command, &header, frame) {
         Some(mut transmit) => {
             (transmit.queue, transmit.category) = (number, queue.category());
             transmit.aggregate = in_flight.aggregated;
-            Taken::Send(in_flight, transmit)
+            Fetched::Send(in_flight, transmit)
         }
-        None => Taken::Refuse(in_flight),
+        None => Fetched::Refuse(in_flight),
     }
 }
 
@@ -160,8 +160,8 @@ fn flags(command: &TxCommand) -> Flags {
     Flags::from_bits_retain(command.flags.get())
 }
 
-fn describe(command: &TxCommand, header: &Header, known: &Known) -> InFlight {
-    let first_rate = known.first_rates.get(usize::from(command.station));
+fn describe(command: &TxCommand, header: &Header, state: &DriverState) -> InFlight {
+    let first_rate = state.first_rates.get(usize::from(command.station));
     InFlight {
         station: command.station,
         tid: response_tid(header, command.tid),

@@ -57,7 +57,7 @@ pub struct GatewayCounters {
     pub arp: u64,
     /// Echo requests answered.
     pub echo: u64,
-    /// Addresses offered.
+    /// DHCP offers sent.
     pub offers: u64,
     /// Addresses given or confirmed.
     pub leases: u64,

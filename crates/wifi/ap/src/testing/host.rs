@@ -15,7 +15,7 @@ const IDENT: u16 = 0x22b;
 /// Bytes of the largest frame.
 const MTU: usize = 1_514;
 
-/// A host.
+/// An IP host behind a station: DHCP client and ping.
 pub struct Host {
     wire: Wire,
     interface: Interface,

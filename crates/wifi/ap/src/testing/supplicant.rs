@@ -20,7 +20,7 @@ pub struct Supplicant {
     pub own: MacAddr,
     /// Its access point.
     pub bssid: MacAddr,
-    /// Its nonce.
+    /// The nonce of its messages (SNonce).
     pub nonce: Nonce,
     /// The RSN element that it puts into message 2.
     pub rsn: Vec<u8>,

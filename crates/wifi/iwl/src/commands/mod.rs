@@ -43,9 +43,9 @@ pub(crate) enum Asked {
     Nothing,
 }
 
-/// What the card remembers of earlier commands.
+/// What the driver has set up with earlier commands, as far as later ones are understood by it.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct DriverState {
     /// The last RXON, changed by each RXON_ASSOC.
     pub rxon: Option<Rxon>,
     /// First rate word of each station's ladder: what transmit responses echo.
@@ -57,7 +57,7 @@ pub(crate) struct Known {
 }
 
 /// Decodes a payload of allowed length; `None` when its content makes no sense.
-type Decode = fn(&mut Known, &[u8]) -> Option<Asked>;
+type Decode = fn(&mut DriverState, &[u8]) -> Option<Asked>;
 
 /// A row of the table.
 pub(crate) struct HostCommand {
@@ -72,11 +72,11 @@ pub(crate) struct HostCommand {
 
 impl HostCommand {
     /// Looks at a payload; `None` when it is malformed.
-    pub fn ask(&self, known: &mut Known, payload: &[u8]) -> Option<Asked> {
+    pub fn ask(&self, state: &mut DriverState, payload: &[u8]) -> Option<Asked> {
         if !self.length.allows(payload.len()) {
             return None;
         }
-        (self.decode)(known, payload)
+        (self.decode)(state, payload)
     }
 }
 
@@ -336,7 +336,7 @@ const fn ascending() -> bool {
     true
 }
 
-fn nothing(_: &mut Known, _: &[u8]) -> Option<Asked> {
+fn nothing(_: &mut DriverState, _: &[u8]) -> Option<Asked> {
     Some(Asked::Nothing)
 }
 

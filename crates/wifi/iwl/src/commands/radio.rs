@@ -8,7 +8,7 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Unaligned};
 
 use super::rxon::{self, Flags};
-use super::{Asked, Known};
+use super::{Asked, DriverState};
 use crate::wire::read;
 
 /// `struct iwl_qosparam_cmd`.
@@ -16,7 +16,7 @@ use crate::wire::read;
 #[repr(C)]
 pub struct QosCommand {
     flags: U32,
-    /// Background first.
+    /// By access category, background first.
     categories: [CategoryParameters; 4],
 }
 
@@ -28,7 +28,7 @@ struct CategoryParameters {
     cw_max: U16,
     aifsn: u8,
     reserved: u8,
-    /// In microseconds.
+    /// Transmit opportunity, in microseconds.
     txop: U16,
 }
 
@@ -65,9 +65,9 @@ pub struct PowerCommand {
     flags: U16,
     keep_alive_seconds: u8,
     debug_flags: u8,
-    /// In microseconds.
+    /// How long the radio stays awake after the last frame received, in microseconds.
     receive_timeout: U32,
-    /// In microseconds.
+    /// How long the radio stays awake after the last frame sent, in microseconds.
     transmit_timeout: U32,
     /// In beacon intervals; the last is the longest.
     sleep_intervals: [U32; 5],
@@ -94,7 +94,7 @@ fn radio(command: Command) -> Option<Asked> {
 }
 
 /// QOS_PARAM: contention parameters of each category.
-pub fn edca(_: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn edca(_: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let asked: QosCommand = read(payload)?;
     let parameters = asked.categories.map(|of| EdcaParameters {
         cw_min: of.cw_min.get(),
@@ -106,19 +106,19 @@ pub fn edca(_: &mut Known, payload: &[u8]) -> Option<Asked> {
 }
 
 /// RXON_TIMING: the BSS's intervals. The beacon interval is kept for channel switches.
-pub fn timing(known: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn timing(state: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let asked: TimingCommand = read(payload)?;
     let timing = Timing {
         beacon_interval: asked.beacon_interval.get(),
         listen_interval: asked.listen_interval.get(),
         dtim_period: asked.dtim_period,
     };
-    known.beacon_interval = timing.beacon_interval;
+    state.beacon_interval = timing.beacon_interval;
     radio(Command::Timing(timing))
 }
 
 /// TXFIFO_FLUSH: 8 bytes with a 32-bit mask, or 4 with a 16-bit one.
-pub fn flush(_: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn flush(_: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let mask = match payload.len() {
         ..8 => u32::from(read::<U16>(payload)?.get()),
         _ => read::<U32>(payload)?.get(),
@@ -127,32 +127,32 @@ pub fn flush(_: &mut Known, payload: &[u8]) -> Option<Asked> {
 }
 
 /// LEDS: on or off, and how fast.
-pub fn led(_: &mut Known, _: &[u8]) -> Option<Asked> {
+pub fn led(_: &mut DriverState, _: &[u8]) -> Option<Asked> {
     radio(Command::Led)
 }
 
 /// COEX_PRIORITY_TABLE and the Bluetooth commands.
-pub fn coexistence(_: &mut Known, _: &[u8]) -> Option<Asked> {
+pub fn coexistence(_: &mut DriverState, _: &[u8]) -> Option<Asked> {
     radio(Command::Coexistence)
 }
 
 /// CT_KILL_CONFIG: the temperatures at which the card switches itself off.
-pub fn thermal(_: &mut Known, _: &[u8]) -> Option<Asked> {
+pub fn thermal(_: &mut DriverState, _: &[u8]) -> Option<Asked> {
     radio(Command::Thermal)
 }
 
 /// SENSITIVITY: thresholds of the receiver.
-pub fn sensitivity(_: &mut Known, _: &[u8]) -> Option<Asked> {
+pub fn sensitivity(_: &mut DriverState, _: &[u8]) -> Option<Asked> {
     radio(Command::Sensitivity)
 }
 
 /// PHY_CALIBRATION: results of an earlier calibration.
-pub fn calibrate(_: &mut Known, _: &[u8]) -> Option<Asked> {
+pub fn calibrate(_: &mut DriverState, _: &[u8]) -> Option<Asked> {
     radio(Command::Calibrate)
 }
 
 /// CALIBRATION_CFG. The driver waits for the end of the INIT image's calibration only.
-pub fn calibration_config(_: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn calibration_config(_: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let asked: CalibrationCommand = read(payload)?;
     if asked.flags.get() & 1 != 0 {
         Some(Asked::Calibration(Command::Calibrate))
@@ -162,7 +162,7 @@ pub fn calibration_config(_: &mut Known, payload: &[u8]) -> Option<Asked> {
 }
 
 /// POWER_TABLE: when the station may sleep, and for how long.
-pub fn power_table(_: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn power_table(_: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let asked: PowerCommand = read(payload)?;
     let [.., longest] = asked.sleep_intervals;
     radio(Command::PowerSave(PowerSave {
@@ -174,23 +174,23 @@ pub fn power_table(_: &mut Known, payload: &[u8]) -> Option<Asked> {
 }
 
 /// TX_POWER_DBM: a limit in half dBm comes first.
-pub fn tx_power(_: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn tx_power(_: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     radio(Command::TxPower(read(payload)?))
 }
 
 /// TX_ANT_CONFIG: a mask of antennas, A in bit 0.
-pub fn tx_antennas(_: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn tx_antennas(_: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     radio(Command::TxAntennas(read(payload)?))
 }
 
 /// STATISTICS: bit 0 clears.
-pub fn statistics(_: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn statistics(_: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let clear = read::<U32>(payload)?.get() & 1 != 0;
     radio(Command::Statistics { clear })
 }
 
 /// CHANNEL_SWITCH. The time is a beacon timer that runs down, beacons in bits 31:22.
-pub fn channel_switch(known: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn channel_switch(state: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let asked: ChannelSwitchCommand = read(payload)?;
     let band = match asked.band {
         0 => Band::Ghz5,
@@ -200,7 +200,7 @@ pub fn channel_switch(known: &mut Known, payload: &[u8]) -> Option<Asked> {
     let width = rxon::width(Flags::from_bits_retain(asked.flags.get()));
     radio(Command::SwitchChannel(ChannelSwitch {
         channel: channel.with_width(width),
-        after: until(asked.time.get(), known.beacon_interval),
+        after: until(asked.time.get(), state.beacon_interval),
     }))
 }
 
@@ -233,10 +233,10 @@ mod tests {
 
     #[test]
     fn the_short_flush_has_a_short_mask() {
-        let mut known = Known::default();
-        let long = flush(&mut known, &[0xef, 0xfd, 0x0f, 0, 2, 0, 0, 0]);
+        let mut state = DriverState::default();
+        let long = flush(&mut state, &[0xef, 0xfd, 0x0f, 0, 2, 0, 0, 0]);
         assert!(matches!(long, Some(Asked::Radio(Command::Flush(0xf_fdef)))));
-        let short = flush(&mut known, &[0xef, 0xfd, 2, 0]);
+        let short = flush(&mut state, &[0xef, 0xfd, 2, 0]);
         assert!(matches!(short, Some(Asked::Radio(Command::Flush(0xfdef)))));
     }
 }

@@ -6,7 +6,7 @@ use airlane_waist::{Command, Mode, ReceiveFilter, VifConfig};
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Unaligned};
 
-use super::{Asked, Known};
+use super::{Asked, DriverState};
 use crate::wire::read;
 
 /// `struct iwl_rxon_cmd`.
@@ -123,21 +123,21 @@ impl Rxon {
 }
 
 /// RXON: without ASSOC, stations and keys are forgotten.
-pub fn decode(known: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn decode(state: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let rxon = Rxon::parse(payload)?;
     let forget = !rxon.filter.contains(Filter::ASSOCIATED);
     let configuration = rxon.configuration(forget)?;
     if forget {
-        known.first_rates = Default::default();
-        known.station_flags = Default::default();
+        state.first_rates = Default::default();
+        state.station_flags = Default::default();
     }
-    known.rxon = Some(rxon);
+    state.rxon = Some(rxon);
     Some(Asked::Radio(Command::Configure(Box::new(configuration))))
 }
 
 /// RXON_ASSOC: new flags for the last RXON. Before the first RXON there is nothing to change.
-pub fn decode_assoc(known: &mut Known, payload: &[u8]) -> Option<Asked> {
-    let rxon = known.rxon.as_mut()?;
+pub fn decode_assoc(state: &mut DriverState, payload: &[u8]) -> Option<Asked> {
+    let rxon = state.rxon.as_mut()?;
     let command: RxonAssocCommand = read(payload)?;
     rxon.flags = Flags::from_bits_retain(command.flags.get());
     rxon.filter = Filter::from_bits_retain(command.filter.get());

@@ -8,7 +8,7 @@ use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::rxon::{self, Filter};
-use super::{Asked, Known};
+use super::{Asked, DriverState};
 use crate::rate;
 use crate::wire::TxCommand;
 
@@ -59,7 +59,7 @@ struct ChannelEntry {
 }
 
 /// SCAN. Malformed without a channel, or with one that the band does not have.
-pub fn decode(_: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn decode(_: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let (asked, rest) = ScanCommand::read_from_prefix(payload).ok()?;
     let template = usize::from(asked.probe.length.get());
     let (probe, rest) = rest.split_at_checked(template)?;
@@ -83,7 +83,7 @@ pub fn decode(_: &mut Known, payload: &[u8]) -> Option<Asked> {
 }
 
 /// SCAN_ABORT, whatever its payload.
-pub fn abort(_: &mut Known, _: &[u8]) -> Option<Asked> {
+pub fn abort(_: &mut DriverState, _: &[u8]) -> Option<Asked> {
     Some(Asked::Radio(Command::AbortScan))
 }
 
@@ -136,7 +136,7 @@ mod tests {
         let kind = 1 | ((1 << counted) - 1) << 1;
         put(&mut payload, FIXED, &u32::to_le_bytes(kind));
         put(&mut payload, FIXED + 4, &[36]);
-        match decode(&mut Known::default(), &payload) {
+        match decode(&mut DriverState::default(), &payload) {
             Some(Asked::Radio(Command::Scan(request))) => request.ssids,
             _ => panic!("no scan"),
         }

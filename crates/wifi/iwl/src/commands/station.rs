@@ -7,7 +7,7 @@ use airlane_waist::{AggregationLimits, BlockAck, Cipher, Command, Key, StationIn
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Unaligned};
 
-use super::{Asked, Known};
+use super::{Asked, DriverState};
 use crate::rate;
 use crate::wire::read;
 
@@ -116,10 +116,10 @@ fn radio(command: Command) -> Option<Asked> {
 }
 
 /// ADD_STA. In mode 0 the modify mask may be left over from earlier and is ignored.
-pub fn add(known: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn add(state: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let asked: AddStationCommand = read(payload)?;
     let station = StationIndex(asked.station);
-    let peer = peer(known, &asked);
+    let peer = peer(state, &asked);
     if asked.mode == MODE_ADD {
         let address = MacAddr(asked.address);
         return radio(Command::AddStation(station, address, peer));
@@ -138,9 +138,9 @@ pub fn add(known: &mut Known, payload: &[u8]) -> Option<Asked> {
 }
 
 /// What the peer can by its station flags: those of the command, where the mask of a change says so.
-fn peer(known: &mut Known, asked: &AddStationCommand) -> PeerHt {
+fn peer(state: &mut DriverState, asked: &AddStationCommand) -> PeerHt {
     let mut ignored = 0;
-    let kept = known.station_flags.get_mut(usize::from(asked.station));
+    let kept = state.station_flags.get_mut(usize::from(asked.station));
     let kept = kept.unwrap_or(&mut ignored);
     let mask = match asked.mode {
         MODE_ADD => u32::MAX,
@@ -183,15 +183,15 @@ fn key(station: StationIndex, key: &KeyInformation) -> Command {
 }
 
 /// REMOVE_STA: by address, whatever its index.
-pub fn remove(_: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn remove(_: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let asked: RemoveStationCommand = read(payload)?;
     radio(Command::RemoveStation(MacAddr(asked.address)))
 }
 
 /// TX_LINK_QUALITY: rate words and the bounds of A-MPDUs. Words of no rate are left out; the first is kept to be echoed.
-pub fn link_quality(known: &mut Known, payload: &[u8]) -> Option<Asked> {
+pub fn link_quality(state: &mut DriverState, payload: &[u8]) -> Option<Asked> {
     let asked: LinkQualityCommand = read(payload)?;
-    let kept = known.first_rates.get_mut(usize::from(asked.station))?;
+    let kept = state.first_rates.get_mut(usize::from(asked.station))?;
     let [first, ..] = asked.rates;
     *kept = first.get();
     let words = asked.rates.iter().map(|word| word.get());

@@ -137,33 +137,33 @@ impl Device {
 
     /// Takes one entry; gives what the radio has to do about it.
     fn take_command(&mut self, number: u8, tfd: Option<Tfd>) -> Option<Command> {
-        let fetched = tfd.is_some();
+        let described = tfd.is_some();
         let window = &mut self.windows.get_mut(usize::from(number))?.contents;
-        let taken = match tfd {
-            Some(tfd) => command_ring::take(&tfd, &mut self.known, &mut self.memory, window),
+        let fetched = match tfd {
+            Some(tfd) => command_ring::take(&tfd, &mut self.driver_state, &mut self.memory, window),
             None => command_ring::nothing(),
         };
         self.counters.commands += 1;
-        match taken {
-            command_ring::Taken::Ask(outstanding, command) => {
+        match fetched {
+            command_ring::Fetched::Ask(outstanding, command) => {
                 self.flush_unfetched(outstanding.flushes);
                 self.commands.push(outstanding, None);
                 self.follow_mode();
                 return Some(command);
             }
-            command_ring::Taken::Acknowledge(outstanding, reply) => {
+            command_ring::Fetched::Acknowledge(outstanding, reply) => {
                 self.commands.push(outstanding, Some(reply));
             }
-            command_ring::Taken::Malformed(outstanding, reply) => {
+            command_ring::Fetched::Malformed(outstanding, reply) => {
                 self.counters.malformed_commands += 1;
                 self.commands.push(outstanding, Some(reply));
             }
-            command_ring::Taken::Unknown(outstanding, id) => {
+            command_ring::Fetched::Unknown(outstanding, id) => {
                 self.report_unknown(id);
                 self.commands.push(outstanding, Some(Reply::Ok));
             }
-            command_ring::Taken::Nothing(outstanding) => {
-                self.counters.bad_descriptors += u64::from(fetched);
+            command_ring::Fetched::Nothing(outstanding) => {
+                self.counters.bad_descriptors += u64::from(described);
                 self.commands.push(outstanding, Some(Reply::Ok));
             }
         }
@@ -172,7 +172,7 @@ impl Device {
 
     /// A monitor gets frames with their check sequence.
     fn follow_mode(&mut self) {
-        let rxon = self.known.rxon.as_ref();
+        let rxon = self.driver_state.rxon.as_ref();
         self.rx.with_fcs = rxon.is_some_and(crate::commands::Rxon::is_monitor);
     }
 
@@ -266,18 +266,28 @@ impl Device {
         let queue = *self.scheduler.queue(number)?;
         let (memory, stamps) = (&mut self.memory, &mut self.stamps);
         let window = &mut self.windows.get_mut(usize::from(number))?.contents;
-        let take = |tfd| transmit::take(&tfd, number, &queue, &self.known, memory, window, stamps);
-        let taken = tfd.map(take);
-        let (in_flight, command, end) = match (taken, end) {
-            (Some(transmit::Taken::Send(in_flight, transmit)), None) => {
+        let take = |tfd| {
+            transmit::take(
+                &tfd,
+                number,
+                &queue,
+                &self.driver_state,
+                memory,
+                window,
+                stamps,
+            )
+        };
+        let fetched = tfd.map(take);
+        let (in_flight, command, end) = match (fetched, end) {
+            (Some(transmit::Fetched::Send(in_flight, transmit)), None) => {
                 (in_flight, Some(Command::Transmit(transmit)), None)
             }
-            (Some(transmit::Taken::Send(in_flight, _)), end) => (in_flight, None, end),
-            (Some(transmit::Taken::Refuse(in_flight)), end) => {
+            (Some(transmit::Fetched::Send(in_flight, _)), end) => (in_flight, None, end),
+            (Some(transmit::Fetched::Refuse(in_flight)), end) => {
                 self.counters.tx_refused += 1;
                 (in_flight, None, end.or(Some(Completion::REFUSED)))
             }
-            (Some(transmit::Taken::Nothing), _) => {
+            (Some(transmit::Fetched::Nothing), _) => {
                 self.counters.bad_descriptors += 1;
                 (InFlight::default(), None, Some(Completion::REFUSED))
             }
