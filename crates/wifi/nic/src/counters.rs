@@ -79,6 +79,12 @@ impl VmCounters {
         self.dropped[reason] += 1;
     }
 
+    /// A frame that was queued is dropped.
+    pub(crate) fn drop_queued(&mut self, reason: DropReason) {
+        self.drop_frame(reason);
+        self.queued = self.queued.saturating_sub(1);
+    }
+
     /// How many frames were dropped for this reason.
     pub fn dropped_for(&self, reason: DropReason) -> u64 {
         self.dropped[reason]

@@ -5,7 +5,7 @@
 //! [`Transmit`]: airlane_waist::Transmit
 
 use airlane_air::{Outcome, Transmission};
-use airlane_dot11::{AccessCategory, Rate};
+use airlane_dot11::{AccessCategory, Rate, RateTable};
 use airlane_lane::{Instant, Micros};
 use airlane_waist::{TxReport, TxStatus};
 
@@ -31,6 +31,21 @@ impl Prepared {
     pub(crate) fn aggregates(&self) -> bool {
         self.transmission.aggregation.is_some()
     }
+
+    /// What the air gets: the frame stays here too, since the air may give it back unsent.
+    pub(crate) fn for_air(&self) -> Transmission {
+        Transmission {
+            frame: self.transmission.frame.clone(),
+            rates: copied(&self.transmission.rates),
+            ..self.transmission
+        }
+    }
+
+    /// The report on the frame when its driver flushes it out of its queue.
+    pub(crate) fn flushed(&self) -> TxReport {
+        let rate = self.transmission.rate(0);
+        unsent(TxStatus::Flushed, rate, self.sequence_control)
+    }
 }
 
 /// How the air was done with a frame.
@@ -48,6 +63,11 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Attempts beyond the first.
+    pub(crate) fn retries(&self) -> u8 {
+        self.attempts.saturating_sub(1)
+    }
+
     /// The report on a frame with this sequence control.
     pub(crate) fn report(&self, sequence_control: u16) -> TxReport {
         TxReport {
@@ -56,13 +76,21 @@ impl Ended {
                 Outcome::NoAck => TxStatus::NoAck,
                 Outcome::Cancelled => TxStatus::Flushed,
             },
-            retries: self.attempts.saturating_sub(1),
+            retries: self.retries(),
             rts_failures: self.rts_failures,
             rate: self.rate,
             sequence_control,
             airtime: self.airtime,
         }
     }
+}
+
+/// A copy in one piece; `clone` goes rate by rate.
+pub(crate) fn copied(rates: &RateTable) -> RateTable {
+    let mut copy = RateTable::new();
+    let copied = copy.try_extend_from_slice(rates);
+    debug_assert!(copied.is_ok(), "a rate table has room for another's rates");
+    copy
 }
 
 /// The report on a frame that was not sent.

@@ -11,9 +11,9 @@ use airlane_waist::{Mode, Transmit, TxCipher, TxRate, TxReport, VifConfig, VmId}
 use crate::counters::DropReason;
 use crate::rx::keys::KeyTable;
 use crate::tx::airtime::estimate;
-use crate::tx::frame::{Prepared, status, unsent};
+use crate::tx::frame::{Prepared, copied, status, unsent};
 use crate::vmac::Vmac;
-use crate::vmac::station::Station;
+use crate::vmac::station::{Station, Stations};
 
 /// A frame that is not sent: why, and what its driver is told.
 #[derive(Debug)]
@@ -32,26 +32,24 @@ pub(crate) fn prepare(
     transmit: &Transmit,
     stamps: &mut Stamps,
 ) -> Result<Prepared, Rejected> {
-    let rate = nominal_rate(vmac, transmit);
     let mut sealed = None;
     let length = transmit.frame.len() + room(transmit.cipher);
     let result = if transmit.frame.is_empty() || length > CAPACITY {
         Err(DropReason::Malformed)
     } else {
         pool.fill(length, |bytes| {
-            let (header, rates) = seal((vm, &mut *vmac), keys, transmit, bytes, stamps)?;
+            let header = seal((vm, &mut *vmac), keys, transmit, bytes, stamps)?;
             // A vMAC that may send is configured, and then waits for its channel.
             let channel = here.ok_or(DropReason::NotConfigured)?;
-            sealed = Some((header, rates, channel));
+            sealed = Some((header, channel));
             Ok(())
         })
     };
     match (result, sealed) {
-        (Ok(frame), Some((header, rates, channel))) => {
-            Ok(ready(vmac, transmit, frame, &header, rates, channel))
-        }
+        (Ok(frame), Some((header, channel))) => Ok(ready(vmac, transmit, frame, &header, channel)),
         (result, _) => {
             let drop = result.err().unwrap_or(DropReason::Malformed);
+            let rate = nominal_rate(&vmac.stations, vmac.lowest_rate(), transmit);
             let report = unsent(status(drop), rate, 0);
             Err(Rejected { drop, report })
         }
@@ -71,20 +69,20 @@ fn seal(
     transmit: &Transmit,
     bytes: &mut [u8],
     stamps: &mut Stamps,
-) -> Result<(Header, RateTable), DropReason> {
+) -> Result<Header, DropReason> {
     copy(&transmit.frame, bytes)?;
-    let header = Header::parse(bytes).map_err(|_| DropReason::Malformed)?;
+    let mut header = Header::parse(bytes).map_err(|_| DropReason::Malformed)?;
     check_identity(vmac, &header)?;
-    let rates = rates(vmac, transmit, &header)?;
+    check_station(vmac, transmit, &header)?;
     check_shape(transmit.cipher, &header, bytes)?;
     if transmit.assign_sequence && header.sequence_control.is_some() {
         set_sequence_number(bytes, vmac.next_sequence());
+        header = Header::parse(bytes).map_err(|_| DropReason::Malformed)?;
     }
-    let header = Header::parse(bytes).map_err(|_| DropReason::Malformed)?;
     stamps.mark(Point::Encrypt);
     encrypt(vm, keys, transmit.cipher, &header, bytes)?;
     stamps.mark(Point::Encrypted);
-    Ok((header, rates))
+    Ok(header)
 }
 
 fn ready(
@@ -92,13 +90,15 @@ fn ready(
     transmit: &Transmit,
     frame: Buffer,
     header: &Header,
-    rates: RateTable,
     channel: Channel,
 ) -> Prepared {
-    let rate = rates.first().copied();
-    let rate = rate.unwrap_or_else(|| vmac.lowest_rate());
-    let to_own_bss = Some(header.receiver) == vmac.bssid();
     let station = vmac.stations.get(transmit.station);
+    let rate = nominal_rate(&vmac.stations, vmac.lowest_rate(), transmit);
+    let rates = match (transmit.rate, station) {
+        (TxRate::Table, Some(station)) if !station.rates.is_empty() => copied(&station.rates),
+        _ => RateTable::from_iter([rate]),
+    };
+    let to_own_bss = Some(header.receiver) == vmac.bssid();
     let aggregation = station.filter(|_| transmit.aggregate);
     let aggregation = aggregation.and_then(Station::aggregation);
     Prepared {
@@ -180,34 +180,26 @@ fn own_bss(vmac: &Vmac, header: &Header) -> Option<MacAddr> {
     (target == bssid).then_some(bssid)
 }
 
-/// The rates to try. Frames of the driver's own choice of rate need no station: management frames
-/// go out before there is one.
-fn rates(vmac: &Vmac, transmit: &Transmit, header: &Header) -> Result<RateTable, DropReason> {
-    let station = vmac.stations.get(transmit.station);
-    if let TxRate::Fixed(rate) = transmit.rate {
-        if header.is_data() && station.is_none() {
-            return Err(DropReason::UnknownStation);
-        }
-        return Ok(single(rate));
+/// Frames of the driver's own choice of rate need no station, unless they are data: management frames go out before
+/// there is one.
+fn check_station(vmac: &Vmac, transmit: &Transmit, header: &Header) -> Result<(), DropReason> {
+    let needs_station = header.is_data() || matches!(transmit.rate, TxRate::Table);
+    if needs_station && vmac.stations.get(transmit.station).is_none() {
+        return Err(DropReason::UnknownStation);
     }
-    let rates = &station.ok_or(DropReason::UnknownStation)?.rates;
-    if rates.is_empty() {
-        return Ok(single(vmac.lowest_rate()));
-    }
-    Ok(rates.clone())
+    Ok(())
 }
 
-fn single(rate: Rate) -> RateTable {
-    RateTable::from_iter([rate])
-}
-
-/// The rate that a report on an unsent frame names.
-pub(crate) fn nominal_rate(vmac: &Vmac, transmit: &Transmit) -> Rate {
-    let station = vmac.stations.get(transmit.station);
-    let first = station.and_then(|station| station.rates.first().copied());
+/// The rate of the first attempt, which a report on a frame that was not sent names too. `lowest`: where its station
+/// has no rate table.
+pub(crate) fn nominal_rate(stations: &Stations, lowest: Rate, transmit: &Transmit) -> Rate {
     match transmit.rate {
         TxRate::Fixed(rate) => rate,
-        TxRate::Table => first.unwrap_or_else(|| vmac.lowest_rate()),
+        TxRate::Table => {
+            let station = stations.get(transmit.station);
+            let first = station.and_then(|station| station.rates.first());
+            first.copied().unwrap_or(lowest)
+        }
     }
 }
 

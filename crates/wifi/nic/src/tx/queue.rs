@@ -5,10 +5,14 @@
 
 use std::collections::VecDeque;
 
-use airlane_dot11::{AccessCategory, PerAc};
-use airlane_waist::{Tag, Transmit, TxReport};
+use airlane_dot11::{AccessCategory, PerAc, Rate};
+use airlane_waist::{Tag, Transmit, TxReport, TxStatus};
+use arrayvec::ArrayVec;
 
-use crate::tx::frame::Prepared;
+use crate::tx::frame::{Prepared, unsent};
+
+/// Rings that a driver can name: those of a byte.
+const RINGS: usize = 1 << u8::BITS;
 
 /// Who a frame is: its number, which is its place in the order of arrival, and what its driver calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +35,11 @@ pub(crate) struct Waiting {
 pub(crate) enum Work {
     /// Everything: it is in the guest's memory.
     Prepare(Transmit),
-    /// Sending only: it came back from the air unsent.
-    Resend(Prepared),
+    /// Sending only: it came back from the air unsent, and stands in the list of those to be reported.
+    Resend {
+        /// It may share a PPDU.
+        aggregates: bool,
+    },
 }
 
 impl Work {
@@ -40,12 +47,13 @@ impl Work {
     fn aggregates(&self) -> bool {
         match self {
             Self::Prepare(transmit) => transmit.aggregate,
-            Self::Resend(prepared) => prepared.aggregates(),
+            Self::Resend { aggregates } => *aggregates,
         }
     }
 }
 
-/// A frame that has left its queue at least once, and whose report is still to be given.
+/// A frame that has left its queue at least once, and whose report is still to be given. It stays in this place from
+/// its preparation to its report.
 #[derive(Debug)]
 struct Unreported {
     id: Identity,
@@ -54,11 +62,24 @@ struct Unreported {
 
 #[derive(Debug)]
 enum Stage {
-    /// In the air's queue under this token.
-    InAir(u64, Prepared),
-    /// Back in its own queue.
-    Waiting,
+    /// Ready for the air.
+    Ready {
+        prepared: Prepared,
+        /// What the air calls it while it has the frame; without one the frame is back in its own queue.
+        token: Option<u64>,
+    },
+    /// Its report, which an older frame of its ring holds back.
     Ended(TxReport),
+}
+
+impl Unreported {
+    /// What the air calls the frame, while it has it.
+    fn token(&self) -> Option<u64> {
+        match self.stage {
+            Stage::Ready { token, .. } => token,
+            Stage::Ended(_) => None,
+        }
+    }
 }
 
 /// A flush that waits for the frames that are on the air.
@@ -140,114 +161,146 @@ impl TxQueues {
         self.waiting[category].pop_front()
     }
 
-    /// A frame enters the list of those to be reported, in the order in which frames leave their queues. Its stage is
-    /// set next.
-    pub(crate) fn begin(&mut self, id: Identity) {
-        let stage = Stage::Waiting;
+    /// A frame that is ready enters the list of those to be reported, in the order in which frames leave their queues.
+    pub(crate) fn begin(&mut self, id: Identity, prepared: Prepared) {
+        let token = None;
+        let stage = Stage::Ready { prepared, token };
         self.unreported.push_back(Unreported { id, stage });
     }
 
-    /// The air gets a frame. `false` when it had not begun.
-    #[must_use]
-    pub(crate) fn submit(&mut self, serial: u64, token: u64, prepared: Prepared) -> bool {
-        self.in_air[prepared.category()] += 1;
-        match self.entry(serial) {
-            Some(entry) => {
-                entry.stage = Stage::InAir(token, prepared);
-                true
-            }
-            None => false,
-        }
+    /// A frame that is not to be sent enters that list with the report on it.
+    pub(crate) fn reject(&mut self, id: Identity, report: TxReport) {
+        let stage = Stage::Ended(report);
+        self.unreported.push_back(Unreported { id, stage });
     }
 
-    /// A frame has ended. `false` when it had not begun.
-    #[must_use]
-    pub(crate) fn end(&mut self, serial: u64, report: TxReport) -> bool {
-        match self.entry(serial) {
-            Some(entry) => {
-                entry.stage = Stage::Ended(report);
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// Frames go to the air at the end of the list.
-    fn entry(&mut self, serial: u64) -> Option<&mut Unreported> {
+    /// The air gets a frame, under this token. Gives the frame; `None` when it had not begun, or has ended.
+    pub(crate) fn submit(&mut self, serial: u64, token: u64) -> Option<&mut Prepared> {
+        // Frames go to the air at the end of the list.
         let mut latest_first = self.unreported.iter_mut().rev();
-        latest_first.find(|entry| entry.id.serial == serial)
-    }
-
-    /// The air is done with a frame; whether a flush waits for it. `None` when the air had no such frame.
-    pub(crate) fn take_back(&mut self, serial: u64) -> Option<(Identity, Prepared, bool)> {
-        let mut unreported = self.unreported.iter_mut();
-        let entry = unreported.find(|entry| entry.id.serial == serial)?;
-        let stage = std::mem::replace(&mut entry.stage, Stage::Waiting);
-        let Stage::InAir(_, prepared) = stage else {
-            entry.stage = stage;
+        let entry = latest_first.find(|entry| entry.id.serial == serial)?;
+        let Stage::Ready {
+            prepared,
+            token: known,
+        } = &mut entry.stage
+        else {
             return None;
         };
-        let id = entry.id;
-        let held = &mut self.in_air[prepared.category()];
-        *held = held.saturating_sub(1);
-        let flushed = self.flushes.iter().any(|flush| flush.covers(id));
-        Some((id, prepared, flushed))
+        *known = Some(token);
+        self.in_air[prepared.category()] += 1;
+        Some(prepared)
     }
 
-    /// Back to its place in its queue, with its sequence number and its packet number.
-    pub(crate) fn put_back(&mut self, id: Identity, prepared: Prepared) {
-        let queue = &mut self.waiting[prepared.category()];
-        let at = queue.partition_point(|waiting| waiting.id.serial < id.serial);
-        let work = Work::Resend(prepared);
-        queue.insert(at, Waiting { id, work });
+    /// The air is done with a frame. `decide` is told whether a flush waits for the frame, and gives the report on it;
+    /// without one the frame goes back to its place in its queue, with its sequence number and its packet number.
+    /// `false` when the air had no such frame.
+    #[must_use]
+    pub(crate) fn land(
+        &mut self,
+        serial: u64,
+        decide: impl FnOnce(Identity, &mut Prepared, bool) -> Option<TxReport>,
+    ) -> bool {
+        let mut oldest_first = self.unreported.iter_mut();
+        let Some(Unreported { id, stage }) = oldest_first.find(|entry| entry.id.serial == serial)
+        else {
+            return false;
+        };
+        let Stage::Ready { prepared, token } = stage else {
+            return false;
+        };
+        if token.take().is_none() {
+            return false;
+        }
+        let category = prepared.category();
+        let held = &mut self.in_air[category];
+        *held = held.saturating_sub(1);
+        let flushed = self.flushes.iter().any(|flush| flush.covers(*id));
+        match decide(*id, prepared, flushed) {
+            Some(report) => *stage = Stage::Ended(report),
+            None => {
+                let queue = &mut self.waiting[category];
+                let at = queue.partition_point(|waiting| waiting.id.serial < serial);
+                let aggregates = prepared.aggregates();
+                let work = Work::Resend { aggregates };
+                queue.insert(at, Waiting { id: *id, work });
+            }
+        }
+        true
     }
 
     /// Gives every report that no older frame of its ring holds back.
     pub(crate) fn give_reports(&mut self, mut give: impl FnMut(Tag, TxReport)) {
-        let mut held = [false; 1 << u8::BITS];
+        // Nearly always the oldest frame ends first, and no frame stands behind one that ended before it.
+        while let Some(Unreported { id, stage }) = self.unreported.front()
+            && let Stage::Ended(report) = stage
+        {
+            give(id.tag, *report);
+            self.unreported.pop_front();
+        }
+        let is_ended = |entry: &Unreported| matches!(entry.stage, Stage::Ended(_));
+        if self.unreported.iter().any(is_ended) {
+            self.give_behind_others(give);
+        }
+    }
+
+    /// The same where frames of several rings, or of one ring out of order, have ended.
+    fn give_behind_others(&mut self, mut give: impl FnMut(Tag, TxReport)) {
+        let mut held = ArrayVec::<u8, RINGS>::new();
         self.unreported.retain(|entry| {
-            let hold = held.get_mut(usize::from(entry.id.ring));
-            let hold = hold.expect("there is a place for every number of a ring");
+            let ring = entry.id.ring;
+            let free = !held.contains(&ring);
             match &entry.stage {
-                Stage::Ended(report) if !*hold => {
+                Stage::Ended(report) if free => {
                     give(entry.id.tag, *report);
-                    false
+                    return false;
                 }
-                _ => {
-                    *hold = true;
-                    true
-                }
+                _ if free => held.push(ring),
+                _ => {}
             }
+            true
         });
     }
 
-    /// Takes the waiting frames of these rings out, oldest first.
-    pub(crate) fn take_waiting(&mut self, rings: u32) -> Vec<Waiting> {
+    /// Takes the waiting frames of these rings out, and gives their reports, oldest first. `nominal` gives the rate
+    /// that a report on a frame in the guest's memory names.
+    pub(crate) fn take_waiting(
+        &mut self,
+        rings: u32,
+        nominal: impl Fn(&Transmit) -> Rate,
+    ) -> Vec<(Tag, TxReport)> {
         let mut taken = Vec::new();
         for queue in self.waiting.values_mut() {
-            let (out, keep): (VecDeque<_>, VecDeque<_>) = std::mem::take(queue)
-                .into_iter()
-                .partition(|waiting| in_mask(rings, waiting.id.ring));
-            *queue = keep;
-            taken.extend(out);
+            queue.retain(|Waiting { id, work }| {
+                let flushed = in_mask(rings, id.ring);
+                if let (true, Work::Prepare(transmit)) = (flushed, work) {
+                    taken.push((*id, unsent(TxStatus::Flushed, nominal(transmit), 0)));
+                }
+                !flushed
+            });
         }
-        taken.sort_by_key(|waiting| waiting.id.serial);
-        let took = |serial| taken.iter().any(|waiting| waiting.id.serial == serial);
         self.unreported
-            .retain(|entry| !(matches!(entry.stage, Stage::Waiting) && took(entry.id.serial)));
+            .retain(|Unreported { id, stage }| match stage {
+                Stage::Ready {
+                    prepared,
+                    token: None,
+                } if in_mask(rings, id.ring) => {
+                    taken.push((*id, prepared.flushed()));
+                    false
+                }
+                _ => true,
+            });
+        taken.sort_by_key(|(id, _)| id.serial);
         taken
+            .into_iter()
+            .map(|(id, report)| (id.tag, report))
+            .collect()
     }
 
     /// Tokens of the frames of these rings that the air has.
     pub(crate) fn tokens(&self, rings: u32) -> Vec<u64> {
         let of_rings = self.unreported.iter();
         let of_rings = of_rings.filter(|entry| in_mask(rings, entry.id.ring));
-        of_rings
-            .filter_map(|entry| match entry.stage {
-                Stage::InAir(token, _) => Some(token),
-                Stage::Waiting | Stage::Ended(_) => None,
-            })
-            .collect()
+        of_rings.filter_map(Unreported::token).collect()
     }
 
     pub(crate) fn add_flush(&mut self, flush: Flush) {
@@ -272,8 +325,11 @@ impl TxQueues {
         self.unreported
             .iter()
             .filter_map(|entry| match &entry.stage {
-                Stage::InAir(_, prepared) => Some(prepared),
-                Stage::Waiting | Stage::Ended(_) => None,
+                Stage::Ready {
+                    prepared,
+                    token: Some(_),
+                } => Some(prepared),
+                _ => None,
             })
     }
 }

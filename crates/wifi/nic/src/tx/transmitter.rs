@@ -5,19 +5,20 @@ use airlane_dot11::{
     AccessCategory, Buffer, BufferPool, Channel, EdcaParameters, Rate, RateTable, frame::set_retry,
 };
 use airlane_lane::{Instant, Micros};
-use airlane_waist::stamp::{FrameId, Point};
-use airlane_waist::{Event, Reply, Tag, Transmit, TxReport, TxStatus, VmId};
+use airlane_waist::stamp::{FrameId, Point, Stamps};
+use airlane_waist::{Event, Reply, Statistics, Tag, Transmit, TxStatus, VmId};
 
 use crate::card::Card;
 use crate::config::NicConfig;
 use crate::counters::{DropReason, VmCounters};
+use crate::output::Output;
 use crate::phy::Phy;
 use crate::radio::Radio;
 use crate::tx::airtime::{Airtime, LastAggregate, Readiness, contention};
 use crate::tx::frame::{Ended, Prepared, status, unsent};
 use crate::tx::in_flight::{InFlight, Kind};
-use crate::tx::prepare::{nominal_rate, prepare};
-use crate::tx::queue::{Flush, Identity, Waiting, Work};
+use crate::tx::prepare::{Rejected, nominal_rate, prepare};
+use crate::tx::queue::{Flush, Waiting, Work};
 use crate::vmac::Vmac;
 
 /// Frames of one vMAC and category that the air has at most: one A-MPDU's window.
@@ -87,7 +88,7 @@ impl Transmitter {
             return refuse(card, vm, tag, DropReason::NotConfigured, Rate::OFDM_6);
         };
         if vmac.tx.len() >= self.config.queue_limit {
-            let rate = nominal_rate(vmac, &transmit);
+            let rate = nominal_rate(&vmac.stations, vmac.lowest_rate(), &transmit);
             return refuse(card, vm, tag, DropReason::QueueFull, rate);
         }
         self.airtime.queue(vm, transmit.category);
@@ -169,52 +170,51 @@ impl Transmitter {
         };
         let frame = FrameId::sent(id.tag.0);
         stamps.of(Point::Dispatched, vm, frame);
-        let prepared = match work {
-            Work::Resend(prepared) => Ok(prepared),
-            Work::Prepare(transmit) => {
-                let pool = &mut self.pool;
-                let owner = (vm, &mut *vmac);
-                let prepared = prepare(owner, here, keys, pool, &transmit, stamps);
-                vmac.tx.begin(id);
-                prepared
-            }
-        };
-        match prepared {
-            Ok(prepared) => {
-                self.submit(now, here, (vm, vmac), id, prepared, radio);
-                stamps.of(Point::OnAir, vm, frame);
-            }
-            Err(rejected) => {
-                let counters = &mut out.vms[vm];
-                counters.drop_frame(rejected.drop);
-                counters.queued = counters.queued.saturating_sub(1);
-                finish(card, vm, id.serial, rejected.report);
+        if let Work::Prepare(transmit) = work {
+            let owner = (vm, &mut *vmac);
+            match prepare(owner, here, keys, &mut self.pool, &transmit, stamps) {
+                Ok(prepared) => vmac.tx.begin(id, prepared),
+                Err(Rejected { drop, report }) => {
+                    out.vms[vm].drop_queued(drop);
+                    vmac.tx.reject(id, report);
+                    return give_reports((vm, vmac), out, stamps);
+                }
             }
         }
+        if !self.submit(now, here, (vm, vmac), id.serial, radio) {
+            out.broken("a frame goes to the air once it is ready");
+        }
+        stamps.of(Point::OnAir, vm, frame);
     }
 
+    /// Gives the air a frame that is ready; `false` when there is no such frame.
+    #[must_use]
     fn submit<P: Phy>(
         &mut self,
         now: Instant,
         here: Option<Channel>,
         (vm, vmac): (VmId, &mut Vmac),
-        id: Identity,
-        mut prepared: Prepared,
+        serial: u64,
         radio: &mut Radio<'_, P>,
-    ) {
+    ) -> bool {
         let token = self.next_serial();
+        let Some(prepared) = vmac.tx.submit(serial, token) else {
+            return false;
+        };
         let transmission = &mut prepared.transmission;
         transmission.token = token;
         transmission.channel = here.unwrap_or(transmission.channel);
-        set_access(transmission, vmac);
-        let transmission = transmission.clone();
-        self.airtime.charge(vm, &prepared);
+        // How the vMAC has its frames sent now.
+        let config = vmac.config.as_ref();
+        transmission.edca = vmac.edca[transmission.category];
+        transmission.short_slot = config.is_some_and(|config| config.short_slot);
+        transmission.short_preamble = config.is_some_and(|config| config.short_preamble);
+        transmission.power = vmac.tx_power;
         vmac.sent_at = now;
-        let begun = vmac.tx.submit(id.serial, token, prepared);
-        debug_assert!(begun, "a frame on the air is to be reported");
-        let serial = id.serial;
+        self.airtime.charge(vm, prepared);
         self.in_flight.add(token, Kind::Frame { vm, serial });
-        radio.transmit(now, transmission);
+        radio.transmit(now, prepared.for_air());
+        true
     }
 
     /// Sends a frame of the card's own.
@@ -256,60 +256,49 @@ impl Transmitter {
 
     /// A frame of a VM has ended on the air: it is reported, or waits again.
     pub(crate) fn ended(&mut self, card: &mut Card, vm: VmId, serial: u64, ended: &Ended) {
-        let vmac = card.vmacs.get_mut(vm);
-        let taken = vmac.and_then(|vmac| Some((vmac.tx.take_back(serial)?, vmac)));
-        let Some(((id, prepared, flushed), vmac)) = taken else {
-            return card
-                .out
-                .broken("a frame in flight stands in its vMAC's list");
+        let Card {
+            vmacs, out, stamps, ..
+        } = card;
+        let Some(vmac) = vmacs.get_mut(vm) else {
+            return out.broken("a vMAC whose frame ends exists");
         };
-        let frame = FrameId::sent(id.tag.0);
-        card.stamps.of(Point::Landed, vm, frame);
-        let counters = &mut card.out.vms[vm];
-        self.settle((vm, &mut *vmac), counters, &prepared, ended);
-        if ended.outcome == Outcome::Cancelled && !flushed {
-            self.put_back((vm, vmac), id, prepared, ended.attempts);
-            return;
+        let Vmac {
+            tx,
+            edca,
+            statistics,
+            driver_sleeps,
+            ..
+        } = vmac;
+        let landed = tx.land(serial, |id, prepared, flushed| {
+            stamps.of(Point::Landed, vm, FrameId::sent(id.tag.0));
+            let counters = &mut out.vms[vm];
+            let waited = self.waited(edca[prepared.category()], ended);
+            self.airtime.settle(vm, prepared, ended.airtime + waited);
+            count_airtime(counters, statistics, ended, waited);
+            if ended.outcome == Outcome::Cancelled && !flushed {
+                if ended.attempts > 0 {
+                    set_retry(prepared.transmission.frame.bytes_mut());
+                }
+                self.airtime.queue(vm, prepared.category());
+                return None;
+            }
+            let report = ended.report(prepared.sequence_control);
+            count_end(counters, statistics, report.status, prepared);
+            if let (TxStatus::Success, Some(sleeps)) = (report.status, prepared.power_management) {
+                *driver_sleeps = sleeps;
+            }
+            Some(report)
+        });
+        if !landed {
+            return out.broken("a frame in flight stands in its vMAC's list");
         }
-        let report = ended.report(prepared.sequence_control);
-        count_end(&mut card.out.vms[vm], report.status, &prepared);
-        note_end(vmac, report.status, &prepared);
-        finish(card, vm, serial, report);
+        give_reports((vm, vmac), out, stamps);
     }
 
-    /// The vMAC pays what the frame took, with its part in the contention.
-    fn settle(
-        &mut self,
-        (vm, vmac): (VmId, &mut Vmac),
-        counters: &mut VmCounters,
-        prepared: &Prepared,
-        ended: &Ended,
-    ) {
-        let waited = contention(vmac.edca[prepared.category()], ended.attempts);
-        let sharers = self.last_aggregate.sharers(ended.at);
-        let waited = Micros(waited.0 / sharers.max(1));
-        self.airtime.settle(vm, prepared, ended.airtime + waited);
-        let retries = ended.attempts.saturating_sub(1);
-        counters.airtime += ended.airtime;
-        counters.contention += waited;
-        counters.retries += u64::from(retries);
-        let statistics = &mut vmac.statistics;
-        statistics.airtime += ended.airtime;
-        statistics.retries = statistics.retries.wrapping_add(u32::from(retries));
-    }
-
-    fn put_back(
-        &mut self,
-        (vm, vmac): (VmId, &mut Vmac),
-        id: Identity,
-        mut prepared: Prepared,
-        attempts: u8,
-    ) {
-        if attempts > 0 {
-            set_retry(prepared.transmission.frame.bytes_mut());
-        }
-        self.airtime.queue(vm, prepared.category());
-        vmac.tx.put_back(id, prepared);
+    /// The vMAC's part in the contention for a frame, which it pays for besides the airtime.
+    fn waited(&self, edca: EdcaParameters, ended: &Ended) -> Micros {
+        let waited = contention(edca, ended.attempts);
+        Micros(waited.0 / self.last_aggregate.sharers(ended.at).max(1))
     }
 
     /// Drops all frames of these rings; answers when those on the air have ended.
@@ -321,14 +310,17 @@ impl Transmitter {
         radio: &mut Radio<'_, P>,
     ) {
         let before = self.next_serial();
-        let Some(vmac) = card.vmacs.get_mut(vm) else {
-            return card.out.broken("a vMAC that is flushed exists");
+        let Card {
+            vmacs, out, stamps, ..
+        } = card;
+        let Some(vmac) = vmacs.get_mut(vm) else {
+            return out.broken("a vMAC that is flushed exists");
         };
-        let taken = vmac.tx.take_waiting(rings);
-        let flushed = |waiting: Waiting| (waiting.id.tag, flushed_report(vmac, &waiting.work));
-        let taken: Vec<_> = taken.into_iter().map(flushed).collect();
+        let (lowest, stations) = (vmac.lowest_rate(), &vmac.stations);
+        let nominal = |transmit: &Transmit| nominal_rate(stations, lowest, transmit);
+        let taken = vmac.tx.take_waiting(rings, nominal);
         let tokens = vmac.tx.tokens(rings);
-        let counters = &mut card.out.vms[vm];
+        let counters = &mut out.vms[vm];
         counters.dropped[DropReason::Flushed] += taken.len() as u64;
         counters.queued = counters.queued.saturating_sub(taken.len() as u64);
         vmac.tx.add_flush(Flush {
@@ -338,7 +330,7 @@ impl Transmitter {
             taken,
         });
         radio.cancel(now, &|token| tokens.contains(&token));
-        give_reports(card, vm);
+        give_reports((vm, vmac), out, stamps);
     }
 
     /// Gives up all frames of a VM whose vMAC goes; `vmac`, if it had one.
@@ -371,63 +363,50 @@ fn readiness(vmac: Option<&Vmac>, here: Option<Channel>, category: AccessCategor
     }
 }
 
-/// How the vMAC has its frames sent now.
-fn set_access(transmission: &mut Transmission, vmac: &Vmac) {
-    let config = vmac.config.as_ref();
-    transmission.edca = vmac.edca[transmission.category];
-    transmission.short_slot = config.is_some_and(|config| config.short_slot);
-    transmission.short_preamble = config.is_some_and(|config| config.short_preamble);
-    transmission.power = vmac.tx_power;
-}
-
 fn refuse(card: &mut Card, vm: VmId, tag: Tag, drop: DropReason, rate: Rate) {
     card.out.vms[vm].drop_frame(drop);
     let report = unsent(status(drop), rate, 0);
     card.out.emit(vm, Event::Transmitted(tag, report));
 }
 
-fn count_end(counters: &mut VmCounters, status: TxStatus, prepared: &Prepared) {
+fn count_airtime(
+    counters: &mut VmCounters,
+    statistics: &mut Statistics,
+    ended: &Ended,
+    waited: Micros,
+) {
+    let retries = ended.retries();
+    counters.airtime += ended.airtime;
+    counters.contention += waited;
+    counters.retries += u64::from(retries);
+    statistics.airtime += ended.airtime;
+    statistics.retries = statistics.retries.wrapping_add(u32::from(retries));
+}
+
+fn count_end(
+    counters: &mut VmCounters,
+    statistics: &mut Statistics,
+    status: TxStatus,
+    prepared: &Prepared,
+) {
     counters.queued = counters.queued.saturating_sub(1);
     match status {
         TxStatus::Success => {
             counters.sent += 1;
             counters.sent_bytes += prepared.transmission.frame.len() as u64;
+            statistics.transmitted = statistics.transmitted.wrapping_add(1);
         }
-        TxStatus::NoAck => counters.failed += 1,
+        TxStatus::NoAck => {
+            counters.failed += 1;
+            statistics.failed = statistics.failed.wrapping_add(1);
+        }
         _ => counters.drop_frame(DropReason::Flushed),
     }
 }
 
-fn note_end(vmac: &mut Vmac, status: TxStatus, prepared: &Prepared) {
-    let statistics = &mut vmac.statistics;
-    match status {
-        TxStatus::Success => statistics.transmitted = statistics.transmitted.wrapping_add(1),
-        TxStatus::NoAck => statistics.failed = statistics.failed.wrapping_add(1),
-        _ => {}
-    }
-    if let (TxStatus::Success, Some(sleeps)) = (status, prepared.power_management) {
-        vmac.driver_sleeps = sleeps;
-    }
-}
-
-/// A frame has its report, which may be the one that others wait for.
-fn finish(card: &mut Card, vm: VmId, serial: u64, report: TxReport) {
-    let vmac = card.vmacs.get_mut(vm);
-    if !vmac.is_some_and(|vmac| vmac.tx.end(serial, report)) {
-        card.out.broken("a frame that ends is to be reported");
-    }
-    give_reports(card, vm);
-}
-
 /// Gives every report that no older frame of its ring holds back, then the flushes that are done: first the reports
 /// on what they took, then the answer.
-fn give_reports(card: &mut Card, vm: VmId) {
-    let Card {
-        vmacs, out, stamps, ..
-    } = card;
-    let Some(vmac) = vmacs.get_mut(vm) else {
-        return out.broken("a vMAC whose frame ends exists");
-    };
+fn give_reports((vm, vmac): (VmId, &mut Vmac), out: &mut Output, stamps: &mut Stamps) {
     vmac.tx.give_reports(|tag, report| {
         stamps.of(Point::Reported, vm, FrameId::sent(tag.0));
         out.emit(vm, Event::Transmitted(tag, report));
@@ -437,16 +416,5 @@ fn give_reports(card: &mut Card, vm: VmId) {
             out.emit(vm, Event::Transmitted(tag, report));
         }
         out.emit(vm, Event::Done(flush.tag, Reply::Ok));
-    }
-}
-
-fn flushed_report(vmac: &Vmac, work: &Work) -> TxReport {
-    match work {
-        Work::Prepare(transmit) => unsent(TxStatus::Flushed, nominal_rate(vmac, transmit), 0),
-        Work::Resend(prepared) => {
-            let rate = prepared.transmission.rates.first().copied();
-            let rate = rate.unwrap_or_else(|| vmac.lowest_rate());
-            unsent(TxStatus::Flushed, rate, prepared.sequence_control)
-        }
     }
 }
