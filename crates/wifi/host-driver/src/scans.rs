@@ -25,7 +25,7 @@ pub(crate) struct Scan {
     /// Channels still to be scanned, each once, in the order of the request.
     pub(crate) left: VecDeque<ScanChannel>,
     /// When it is ended if it has not ended before.
-    pub(crate) due: Instant,
+    due: Instant,
     /// Channels that were scanned, or answered from the cache.
     done: u8,
     last: Option<Channel>,
@@ -88,6 +88,8 @@ pub(crate) struct CurrentSlot {
 #[derive(Default)]
 pub(crate) struct Scans {
     scans: PerVm<Option<Scan>>,
+    /// The VM whose scan is the next to be overdue, and when: asked for at each step.
+    next_due: Option<(Instant, VmId)>,
     pub(crate) slot: Option<CurrentSlot>,
     /// The radio's scan has begun: the next slot is not its first.
     begun: bool,
@@ -110,6 +112,7 @@ impl Scans {
 
     pub(crate) fn begin(&mut self, vm: VmId, scan: Scan) {
         self.scans[vm] = Some(scan);
+        self.find_next_due();
     }
 
     /// Takes a VM's scan out, and the VM out of the slot.
@@ -118,7 +121,9 @@ impl Scans {
             slot.participants
                 .retain(|&(participant, _)| participant != vm);
         }
-        self.scans[vm].take()
+        let scan = self.scans[vm].take();
+        self.find_next_due();
+        scan
     }
 
     /// True when the VM takes part in the slot that is going on.
@@ -129,8 +134,12 @@ impl Scans {
 
     /// The VM whose scan is the next to be overdue, and when that is.
     pub(crate) fn next_due(&self) -> Option<(Instant, VmId)> {
+        self.next_due
+    }
+
+    fn find_next_due(&mut self) {
         let due = |vm| Some((self.of(vm)?.due, vm));
-        VmId::all().filter_map(due).min()
+        self.next_due = VmId::all().filter_map(due).min();
     }
 
     /// The next scan slot, which then is the current one; `None` while one is going on or no VM has a
