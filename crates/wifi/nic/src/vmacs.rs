@@ -1,10 +1,9 @@
 //! All vMACs of the card, found by VM-ID or by address.
 
-use std::collections::BTreeMap;
-
 use airlane_air::Aggregation;
 use airlane_dot11::{MacAddr, frame::Header};
-use airlane_waist::{PerVm, VmId};
+use airlane_waist::{MAX_VMS, PerVm, VmId};
+use arrayvec::ArrayVec;
 
 use crate::identity::{AddressPolicy, Assignments};
 use crate::vmac::Vmac;
@@ -20,7 +19,9 @@ const RECEIVES: Aggregation = Aggregation {
 #[derive(Default)]
 pub(crate) struct Vmacs {
     slots: PerVm<Option<Box<Vmac>>>,
-    addresses: BTreeMap<MacAddr, VmId>,
+    /// The address of each vMAC that has one, in ascending order. Looked through for each frame: a short list is
+    /// faster than a tree.
+    addresses: ArrayVec<(MacAddr, VmId), MAX_VMS>,
     /// vMACs that receive everything.
     promiscuous: usize,
     assignments: Assignments,
@@ -58,7 +59,10 @@ impl Vmacs {
 
     /// The VM whose address this is.
     pub(crate) fn owner(&self, address: MacAddr) -> Option<VmId> {
-        self.addresses.get(&address).copied()
+        let mut known = self.addresses.iter();
+        known
+            .find(|(known, _)| *known == address)
+            .map(|&(_, vm)| vm)
     }
 
     /// True when a vMAC receives everything.
@@ -68,13 +72,14 @@ impl Vmacs {
 
     /// Every address that is borne.
     pub(crate) fn addresses(&self) -> Vec<MacAddr> {
-        self.addresses.keys().copied().collect()
+        self.addresses.iter().map(|&(address, _)| address).collect()
     }
 
     /// Reads addresses and receive filters anew; after each change of a configuration.
     pub(crate) fn refresh(&mut self) {
         let of = |(vm, vmac): (VmId, &Vmac)| Some((vmac.address()?, vm));
         self.addresses = self.iter().filter_map(of).collect();
+        self.addresses.sort_unstable();
         self.promiscuous = self.iter().filter(|(_, v)| v.listens_to_all()).count();
     }
 
