@@ -151,8 +151,7 @@ impl Parts {
         while let Some(event) = probe.stage(Stage::Air, || air.next_event()) {
             any = true;
             if event.radio() == *card {
-                let mut air = Watched { air, probe };
-                probe.stage(Stage::Nic, || nic.air_event(now, event, &mut air));
+                probe.stage(Stage::Nic, || nic.air_event(now, &event));
             }
         }
         any

@@ -113,7 +113,7 @@ impl Port {
         while let Some(event) = self.air.next_event() {
             moved = true;
             if event.radio() == self.card {
-                self.nic.air_event(now, event, &mut self.air);
+                self.nic.air_event(now, &event);
             } else {
                 hand_to_external(&mut self.external, now, &event);
             }

@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_air::{Air, AirEvent, RadioConfig, RadioId, Transmission};
+use airlane_air::{Air, AirEvent, Ended, Heard, RadioConfig, RadioId, Transmission};
 use airlane_dot11::{Buffer, Channel, EdcaParameters, MacAddr, OfdmRate, Rate, frame::Header};
 use airlane_lane::{Instant, Micros};
 
@@ -234,8 +234,8 @@ impl ExternalStation for FarEnd {
             return false;
         }
         match event {
-            AirEvent::Received { frame, at, .. } => self.hear(*at, frame),
-            AirEvent::Sent { token, at, .. } => self.delivered(*at, *token),
+            AirEvent::Received(Heard { frame, at, .. }) => self.hear(*at, frame),
+            AirEvent::Sent(Ended { token, at, .. }) => self.delivered(*at, *token),
             AirEvent::Aggregated { .. } => {}
         }
         true
@@ -335,7 +335,7 @@ mod tests {
                 while let Some(event) = self.air.next_event() {
                     moved = true;
                     let own = !self.far_end.air_event(self.now, &event);
-                    if let (AirEvent::Received { frame, at, .. }, true) = (&event, own) {
+                    if let (AirEvent::Received(Heard { frame, at, .. }), true) = (&event, own) {
                         let word = Word::parse(&frame[words::MAC_HEADER..]);
                         heard.extend(word.map(|word| (*at, word)));
                     }

@@ -19,7 +19,7 @@ use crate::{
 /// A wireless medium with its radios. See the crate's documentation.
 ///
 /// ```
-/// use airlane_air::{Air, AirConfig, AirEvent, Outcome, Position, RadioConfig, Transmission};
+/// use airlane_air::{Air, AirConfig, AirEvent, Ended, Outcome, Position, RadioConfig, Transmission};
 /// use airlane_dot11::frame::{FrameControl, FrameKind, three_address_header};
 /// use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, Rate};
 /// use airlane_lane::Instant;
@@ -52,8 +52,8 @@ use crate::{
 /// assert!(matches!(
 ///     events[..],
 ///     [
-///         AirEvent::Received { .. },
-///         AirEvent::Sent { token: 7, outcome: Outcome::Acknowledged, .. },
+///         AirEvent::Received(_),
+///         AirEvent::Sent(Ended { token: 7, outcome: Outcome::Acknowledged, .. }),
 ///     ]
 /// ));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -7,7 +7,7 @@ use airlane_lane::Instant;
 use crate::medium::{Medium, Space};
 use crate::queue::Pending;
 use crate::radio::Radio;
-use crate::{AirEvent, Outcome, RadioId};
+use crate::{Heard, Outcome, RadioId};
 
 /// Sends a frame, and tells how it ended.
 pub(crate) fn deliver_at_once(medium: &mut Medium, from: RadioId, mut pending: Pending) {
@@ -74,14 +74,8 @@ fn signal(space: &Space, sender: &Radio, receiver: &Radio, pending: &Pending) ->
     Dbm(space.signals.strength(receiver, &source, channel))
 }
 
-fn arrival(
-    at: Instant,
-    sender: &Radio,
-    receiver: &Radio,
-    pending: &Pending,
-    signal: Dbm,
-) -> AirEvent {
-    AirEvent::Received {
+fn arrival(at: Instant, sender: &Radio, receiver: &Radio, pending: &Pending, signal: Dbm) -> Heard {
+    Heard {
         radio: receiver.id,
         frame: pending.transmission.frame.clone(),
         channel: pending.transmission.channel,

@@ -52,4 +52,4 @@ pub use ids::RadioId;
 pub use output::{AirCounters, ChannelAirtime};
 pub use propagation::noise_floor_dbm;
 pub use tap::{Captured, Subframe, Tap};
-pub use transmission::{Aggregation, AirEvent, Outcome, Protection, Transmission};
+pub use transmission::{Aggregation, AirEvent, Ended, Heard, Outcome, Protection, Transmission};

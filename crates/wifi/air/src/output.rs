@@ -7,7 +7,7 @@ use airlane_lane::{Instant, Micros};
 
 use crate::queue::Pending;
 use crate::signal::Lost;
-use crate::{AirEvent, Outcome, RadioId};
+use crate::{AirEvent, Ended, Heard, Outcome, RadioId};
 
 /// Totals since the medium began. `offered = acknowledged + given_up + unacknowledged + cancelled`
 /// plus what is still queued.
@@ -102,9 +102,9 @@ impl Output {
     }
 
     /// Counts and tells an [`AirEvent::Received`].
-    pub fn received(&mut self, event: AirEvent) {
+    pub fn received(&mut self, heard: Heard) {
         self.counters.received += 1;
-        self.events.push_back(event);
+        self.events.push_back(AirEvent::Received(heard));
     }
 
     /// Counts and tells how a transmission ended.
@@ -124,7 +124,7 @@ impl Output {
         };
         *counter += 1;
         let (first, last) = pending.first_and_last_rate();
-        self.events.push_back(AirEvent::Sent {
+        self.events.push_back(AirEvent::Sent(Ended {
             radio,
             token: pending.transmission.token,
             outcome,
@@ -135,6 +135,6 @@ impl Output {
             airtime: pending.airtime,
             ack_signal,
             at,
-        });
+        }));
     }
 }

@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::ppdu::{Mpdu, Ppdu};
 use crate::radio::Radio;
 use crate::signal::{Arrival, Lost};
-use crate::{AirEvent, RadioId};
+use crate::{Heard, RadioId};
 
 /// The receiving side of all radios: sees where they are, draws bit errors, tells what arrived.
 pub(crate) struct Receivers<'a> {
@@ -96,7 +96,7 @@ impl<'a> Receivers<'a> {
         for mpdu in mpdus {
             match self.intact(ppdu.rate, mpdu.octets(), arrival) {
                 Ok(signal) => {
-                    self.output.received(AirEvent::Received {
+                    self.output.received(Heard {
                         radio: radio.id,
                         frame: mpdu.frame.clone(),
                         channel: ppdu.channel,

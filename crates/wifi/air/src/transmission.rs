@@ -132,28 +132,65 @@ pub enum Outcome {
     Cancelled,
 }
 
+/// A frame that reached a radio without error.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// The radio that received it.
+    pub radio: RadioId,
+    /// The frame, without FCS.
+    pub frame: Buffer,
+    /// The channel that it was sent on.
+    pub channel: Channel,
+    /// At what rate it was sent.
+    pub rate: Rate,
+    /// How strong it arrived, in dBm.
+    pub signal: Dbm,
+    /// When its reception ended.
+    pub at: Instant,
+    /// The radio that sent it.
+    pub from: RadioId,
+    /// It came in an A-MPDU.
+    pub aggregated: bool,
+}
+
+/// How a transmission ended: the medium's report to the radio that sent it.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// The radio that sent it.
+    pub radio: RadioId,
+    /// The token of [`Transmission`].
+    pub token: u64,
+    /// Whether it was acknowledged, given up, or dropped.
+    pub outcome: Outcome,
+    /// Times the frame itself was on the air.
+    pub attempts: u8,
+    /// RTS frames that no CTS answered.
+    pub rts_failures: u8,
+    /// Rate of the first attempt.
+    pub rate: Rate,
+    /// Rate of the last attempt.
+    pub last_rate: Rate,
+    /// Time on the medium: all attempts with their protection, gaps and answers. Frames of one
+    /// A-MPDU share its time equally.
+    pub airtime: Micros,
+    /// How strong the ACK or BlockAck arrived.
+    pub ack_signal: Option<Dbm>,
+    /// When its last exchange ended, or it was dropped.
+    pub at: Instant,
+}
+
+impl Ended {
+    /// Attempts beyond the first.
+    pub fn retries(&self) -> u8 {
+        self.attempts.saturating_sub(1)
+    }
+}
+
 /// What happened on the medium.
 #[derive(Clone, Debug)]
 pub enum AirEvent {
-    /// A frame reached a radio without error. Duplicates of frames whose ACK was lost come too.
-    Received {
-        /// The radio that received it.
-        radio: RadioId,
-        /// The frame, without FCS.
-        frame: Buffer,
-        /// The channel that it was sent on.
-        channel: Channel,
-        /// At what rate it was sent.
-        rate: Rate,
-        /// How strong it arrived, in dBm.
-        signal: Dbm,
-        /// When its reception ended.
-        at: Instant,
-        /// The radio that sent it.
-        from: RadioId,
-        /// It came in an A-MPDU.
-        aggregated: bool,
-    },
+    /// A frame reached a radio. Duplicates of frames whose ACK was lost come too.
+    Received(Heard),
     /// An A-MPDU's exchange ended. Comes right before [`AirEvent::Sent`] of each of its frames that
     /// ended with it; the others are sent again.
     Aggregated {
@@ -176,45 +213,25 @@ pub enum AirEvent {
         at: Instant,
     },
     /// A transmission ended.
-    Sent {
-        /// The radio that sent it.
-        radio: RadioId,
-        /// The token of [`Transmission`].
-        token: u64,
-        /// Whether it was acknowledged, given up, or dropped.
-        outcome: Outcome,
-        /// Times the frame itself was on the air.
-        attempts: u8,
-        /// RTS frames that no CTS answered.
-        rts_failures: u8,
-        /// Rate of the first attempt.
-        rate: Rate,
-        /// Rate of the last attempt.
-        last_rate: Rate,
-        /// Time on the medium: all attempts with their protection, gaps and answers. Frames of one
-        /// A-MPDU share its time equally.
-        airtime: Micros,
-        /// How strong the ACK or BlockAck arrived.
-        ack_signal: Option<Dbm>,
-        /// When its last exchange ended, or it was dropped.
-        at: Instant,
-    },
+    Sent(Ended),
 }
 
 impl AirEvent {
     /// The radio that it happened to: the receiver of a frame, or the sender whose transmission ended.
     pub fn radio(&self) -> RadioId {
-        match *self {
-            Self::Received { radio, .. }
-            | Self::Aggregated { radio, .. }
-            | Self::Sent { radio, .. } => radio,
+        match self {
+            Self::Received(heard) => heard.radio,
+            Self::Aggregated { radio, .. } => *radio,
+            Self::Sent(ended) => ended.radio,
         }
     }
 
     /// When it happened, on the clock of the calls.
     pub fn at(&self) -> Instant {
-        match *self {
-            Self::Received { at, .. } | Self::Aggregated { at, .. } | Self::Sent { at, .. } => at,
+        match self {
+            Self::Received(heard) => heard.at,
+            Self::Aggregated { at, .. } => *at,
+            Self::Sent(ended) => ended.at,
         }
     }
 }

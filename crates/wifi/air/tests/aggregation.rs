@@ -108,7 +108,7 @@ fn saturated_450_mbps_carries_360_and_without_aggregation_50() {
             }
             now = link.air.step(now).unwrap();
             while let Some(event) = link.air.next_event() {
-                if let AirEvent::Sent { outcome, .. } = event {
+                if let AirEvent::Sent(Ended { outcome, .. }) = event {
                     assert_eq!(outcome, Outcome::Acknowledged);
                     (queued, done) = (queued - 1, done + 1);
                 }
@@ -272,10 +272,10 @@ fn what_does_not_belong_together_does_not_travel_together() {
         assert_eq!(receivers(&events).len(), 3);
         assert!(events.iter().all(|event| !matches!(
             event,
-            AirEvent::Received {
+            AirEvent::Received(Heard {
                 aggregated: true,
                 ..
-            }
+            })
         )));
     }
 }

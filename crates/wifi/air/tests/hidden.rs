@@ -44,7 +44,7 @@ fn contest(places: [f32; 2], protect: Protection, capture_margin_db: f32) -> Sha
     while now < Instant(0) + SPAN {
         now = air.step(now).unwrap();
         while let Some(event) = air.next_event() {
-            if let AirEvent::Sent { token, outcome, .. } = event {
+            if let AirEvent::Sent(Ended { token, outcome, .. }) = event {
                 let acknowledged = u64::from(outcome == Outcome::Acknowledged);
                 bits[token as usize] += 8 * PAYLOAD as u64 * acknowledged;
                 send(&mut air, now, token as usize);

@@ -121,7 +121,7 @@ impl World {
             let at = event.at();
             assert!(at >= self.last, "{event:?} after {}", self.last);
             self.last = at;
-            self.ended += u64::from(matches!(event, AirEvent::Sent { .. }));
+            self.ended += u64::from(matches!(event, AirEvent::Sent(_)));
         }
         assert_conserved(&self.air, &self.radios);
         assert_eq!(self.ended, self.air.counters().ended());

@@ -73,7 +73,7 @@ impl Load {
         while self.now < end {
             self.now = self.air.step(self.now).unwrap_or(end);
             while let Some(event) = self.air.next_event() {
-                if let AirEvent::Sent { token, .. } = event
+                if let AirEvent::Sent(Ended { token, .. }) = event
                     && (token as usize) < self.frames.len()
                 {
                     self.send(token as usize);

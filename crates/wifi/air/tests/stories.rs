@@ -43,16 +43,16 @@ fn a_lone_frame_takes_difs_data_sifs_ack() {
     air.transmit(Instant(0), station, frame(7));
     let events = drain(&mut air);
     let length = airtime::frame_duration(ghz5(), M54, 500).0;
-    let Some(AirEvent::Received { at, signal, .. }) = events.first() else {
+    let Some(AirEvent::Received(Heard { at, signal, .. })) = events.first() else {
         panic!("{events:?}");
     };
     assert_eq!((at.0, signal.0), (34 + length, -50.0));
-    let Some(AirEvent::Sent {
+    let Some(AirEvent::Sent(Ended {
         at,
         airtime,
         ack_signal,
         ..
-    }) = events.last()
+    })) = events.last()
     else {
         panic!("{events:?}");
     };
@@ -91,9 +91,9 @@ fn without_a_receiver_the_ladder_is_climbed_down_and_given_up() {
     air.transmit(Instant(0), station, transmission);
     let events = drain(&mut air);
     assert_eq!(outcomes(&events), [(3, Outcome::NoAck, 4)]);
-    let Some(AirEvent::Sent {
+    let Some(AirEvent::Sent(Ended {
         rate, last_rate, ..
-    }) = events.last()
+    })) = events.last()
     else {
         panic!("{events:?}");
     };
@@ -158,12 +158,12 @@ fn an_unanswered_rts_is_tried_again_and_counted_apart_from_the_frame() {
     transmission.retry_limit = 2;
     air.transmit(Instant(0), station, transmission);
     let events = drain(&mut air);
-    let Some(AirEvent::Sent {
+    let Some(AirEvent::Sent(Ended {
         attempts,
         rts_failures,
         outcome,
         ..
-    }) = events.last()
+    })) = events.last()
     else {
         panic!("{events:?}");
     };
@@ -549,7 +549,7 @@ fn who_lost_inside_its_radio_backs_off() {
 
 fn ends(events: &[AirEvent]) -> Vec<u64> {
     let sent = events.iter().filter_map(|event| match event {
-        AirEvent::Sent { at, .. } => Some(at.0),
+        AirEvent::Sent(Ended { at, .. }) => Some(at.0),
         _ => None,
     });
     sent.collect()

@@ -107,7 +107,7 @@ impl Bench {
         while now < Instant(0) + SPAN {
             now = self.air.step(now).expect("stations are saturated");
             while let Some(event) = self.air.next_event() {
-                if let AirEvent::Sent { token, outcome, .. } = event {
+                if let AirEvent::Sent(Ended { token, outcome, .. }) = event {
                     acknowledged += u64::from(outcome == Outcome::Acknowledged);
                     self.send(now, token as usize);
                 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use airlane_air::{
-    Aggregation, Air, AirEvent, Outcome, Position, RadioConfig, RadioId, Transmission,
+    Aggregation, Air, AirEvent, Ended, Heard, Outcome, Position, RadioConfig, RadioId, Transmission,
 };
 use airlane_dot11::frame::{FrameControl, Header};
 use airlane_dot11::{Channel, Dbm, MacAddr};
@@ -237,7 +237,7 @@ impl AccessPoints {
     /// station would wake in the middle of it, get the rest first, and drop as replayed (IEEE
     /// 802.11-2020 12.5.3.4.4) what the access point kept. Cards filter in the same way.
     pub fn hold_for_sleeper(&mut self, now: Instant, event: &AirEvent, air: &mut Air) {
-        let AirEvent::Received { radio, frame, .. } = event else {
+        let AirEvent::Received(Heard { radio, frame, .. }) = event else {
             return;
         };
         let Some(sleeper) = Header::parse(frame)
@@ -257,14 +257,14 @@ impl AccessPoints {
     /// What the air says to one of these radios, as a message for its VM.
     pub fn air_event(&mut self, event: AirEvent) -> Option<(usize, ToHwsim)> {
         match event {
-            AirEvent::Received {
+            AirEvent::Received(Heard {
                 radio,
                 frame,
                 channel,
                 rate,
                 signal,
                 ..
-            } => {
+            }) => {
                 let radio = self.radios.iter().find(|known| known.id == radio)?;
                 let message = ToHwsim::Receive {
                     radio: radio.hardware,
@@ -276,7 +276,7 @@ impl AccessPoints {
                 Some((radio.port, message))
             }
             AirEvent::Aggregated { .. } => None,
-            AirEvent::Sent {
+            AirEvent::Sent(Ended {
                 token,
                 outcome,
                 attempts,
@@ -284,7 +284,7 @@ impl AccessPoints {
                 last_rate,
                 ack_signal,
                 ..
-            } => {
+            }) => {
                 let pending = self.pending.remove(&token)?;
                 let message = ToHwsim::Status {
                     radio: pending.radio,

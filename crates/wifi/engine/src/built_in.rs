@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use airlane_air::{Air, AirEvent, Outcome, Position, RadioConfig, RadioId, Transmission};
+use airlane_air::{
+    Air, AirEvent, Ended, Heard, Outcome, Position, RadioConfig, RadioId, Transmission,
+};
 use airlane_ap::gateway::{Gateway, Network, Taken};
 use airlane_ap::{AccessPoint, Config, Event, Order, Outgoing, Sent};
 use airlane_dot11::{Buffer, Dbm, MacAddr};
@@ -110,13 +112,13 @@ impl BuiltIns {
             return false;
         };
         match event {
-            AirEvent::Received { frame, .. } => served.bss.receive(now, frame),
-            AirEvent::Sent {
+            AirEvent::Received(Heard { frame, .. }) => served.bss.receive(now, frame),
+            AirEvent::Sent(Ended {
                 token,
                 outcome,
                 attempts,
                 ..
-            } => served.bss.sent(now, *token, end(*outcome, *attempts)),
+            }) => served.bss.sent(now, *token, end(*outcome, *attempts)),
             // It has no 802.11n: nothing of its own goes in one.
             AirEvent::Aggregated { .. } => {}
         }

@@ -176,8 +176,8 @@ impl Card {
     }
 
     /// What the air says to the card's radio.
-    pub(crate) fn air_event(&mut self, now: Instant, event: AirEvent, air: &mut Air) {
-        self.nic.air_event(now, event, air);
+    pub(crate) fn air_event(&mut self, now: Instant, event: &AirEvent) {
+        self.nic.air_event(now, event);
     }
 
     /// What NIC and host driver tell the VMs, in the order in which they say it; says how many events the NIC had.

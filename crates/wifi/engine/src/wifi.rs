@@ -216,7 +216,7 @@ impl Wifi {
             moved += 1;
             let radio = event.radio();
             if let Some(card) = self.cards.iter_mut().find(|card| card.radio == radio) {
-                card.air_event(now, event, &mut self.air);
+                card.air_event(now, &event);
             } else if !self.built_ins.air_event(now, &event)
                 && !hand_to_external(&mut self.external, now, &event)
             {

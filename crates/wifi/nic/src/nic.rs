@@ -1,7 +1,7 @@
 //! The card: commands in, events out. It owns the parts, lends them to each other one at a time, and applies the actions
 //! that they return.
 
-use airlane_air::{Aggregation, AirEvent, Outcome, RadioId};
+use airlane_air::{Aggregation, AirEvent, Ended, Heard, Outcome, RadioId};
 use airlane_dot11::frame::{Header, set_sequence_number};
 use airlane_dot11::{AccessCategory, Buffer, MacAddr, Rate};
 use airlane_lane::Instant;
@@ -18,9 +18,8 @@ use crate::identity::AddressPolicy;
 use crate::phy::Phy;
 use crate::power_save::{self, Place, PowerSaver};
 use crate::radio::Radio;
-use crate::rx::filter::{Heard, Receiver};
+use crate::rx::filter::Receiver;
 use crate::scan::Scan;
-use crate::tx::frame::Ended;
 use crate::tx::in_flight::Kind;
 use crate::tx::transmitter::{OwnFrame, Transmitter};
 use crate::vmac::Vmac;
@@ -143,54 +142,19 @@ impl Nic {
     }
 
     /// Takes an event of this card's own radio. Call [`Nic::step`] after a batch of them.
-    pub fn air_event<P: Phy>(&mut self, now: Instant, event: AirEvent, phy: &mut P) {
-        let _ = phy;
+    pub fn air_event(&mut self, now: Instant, event: &AirEvent) {
         match event {
-            AirEvent::Received {
-                frame,
-                channel,
-                rate,
-                signal,
-                at,
-                aggregated,
-                ..
-            } => {
+            AirEvent::Received(heard) => {
                 self.card.stamps.mark(Point::Heard);
-                self.heard(&Heard {
-                    frame,
-                    channel,
-                    rate,
-                    signal,
-                    at,
-                    aggregated,
-                });
+                self.heard(heard);
             }
             AirEvent::Aggregated { frames, at, .. } => {
                 let counters = &mut self.card.out.counters;
                 counters.aggregates += 1;
-                counters.aggregated_frames += u64::from(frames);
-                self.tx.aggregated(at, frames);
+                counters.aggregated_frames += u64::from(*frames);
+                self.tx.aggregated(*at, *frames);
             }
-            AirEvent::Sent {
-                token,
-                outcome,
-                attempts,
-                rts_failures,
-                rate,
-                airtime,
-                at,
-                ..
-            } => {
-                let ended = Ended {
-                    outcome,
-                    attempts,
-                    rts_failures,
-                    rate,
-                    airtime,
-                    at,
-                };
-                self.sent(now, token, &ended);
-            }
+            AirEvent::Sent(ended) => self.sent(now, ended),
         }
     }
 
@@ -208,8 +172,8 @@ impl Nic {
         }
     }
 
-    fn sent(&mut self, now: Instant, token: u64, ended: &Ended) {
-        match self.tx.complete(token) {
+    fn sent(&mut self, now: Instant, ended: &Ended) {
+        match self.tx.complete(ended.token) {
             Some(Kind::Frame { vm, serial }) => self.tx.ended(&mut self.card, vm, serial, ended),
             Some(Kind::Announcement { vm, sleeps }) => {
                 self.invalidate();

@@ -84,12 +84,12 @@ pub fn drain(air: &mut Air) -> Vec<AirEvent> {
 
 pub fn outcomes(events: &[AirEvent]) -> Vec<(u64, Outcome, u8)> {
     let sent = events.iter().filter_map(|event| match event {
-        AirEvent::Sent {
+        AirEvent::Sent(Ended {
             token,
             outcome,
             attempts,
             ..
-        } => Some((*token, *outcome, *attempts)),
+        }) => Some((*token, *outcome, *attempts)),
         _ => None,
     });
     sent.collect()
@@ -97,7 +97,7 @@ pub fn outcomes(events: &[AirEvent]) -> Vec<(u64, Outcome, u8)> {
 
 pub fn receivers(events: &[AirEvent]) -> Vec<RadioId> {
     let received = events.iter().filter_map(|event| match event {
-        AirEvent::Received { radio, .. } => Some(*radio),
+        AirEvent::Received(Heard { radio, .. }) => Some(*radio),
         _ => None,
     });
     received.collect()
@@ -143,12 +143,12 @@ pub fn saturate(
     while now < Instant(0) + span {
         let Some(next) = air.step(now) else { break };
         while let Some(event) = air.next_event() {
-            if let AirEvent::Sent {
+            if let AirEvent::Sent(Ended {
                 radio,
                 outcome,
                 attempts: tries,
                 ..
-            } = event
+            }) = event
             {
                 let number = ids.iter().position(|id| *id == radio).unwrap();
                 acknowledged += u64::from(outcome == Outcome::Acknowledged);

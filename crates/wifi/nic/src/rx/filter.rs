@@ -4,9 +4,10 @@
 //! after. A unicast frame reaches the VM whose address it bears and no other; the one exception is
 //! a vMAC in promiscuous mode, which gets what any receiver on the channel gets, never decrypted.
 
+use airlane_air::Heard;
 use airlane_dot11::ccmp::{Ccmp, CcmpError, key_id};
 use airlane_dot11::frame::{FrameControl, FrameKind, FrameType, Header};
-use airlane_dot11::{Buffer, BufferPool, Channel, Dbm, MacAddr, Rate};
+use airlane_dot11::{Buffer, BufferPool, Channel, MacAddr};
 use airlane_lane::Instant;
 use airlane_waist::stamp::{FrameId, Point, Stamps};
 use airlane_waist::{Event, ReceiveFilter, Received, RxCipher, VmId};
@@ -16,17 +17,6 @@ use crate::output::Output;
 use crate::rx::keys::{KeyKind, KeyTable};
 use crate::vmac::Vmac;
 use crate::vmac::beacons::BeaconFacts;
-
-/// A frame as it was heard.
-#[derive(Clone)]
-pub(crate) struct Heard {
-    pub(crate) frame: Buffer,
-    pub(crate) channel: Channel,
-    pub(crate) rate: Rate,
-    pub(crate) signal: Dbm,
-    pub(crate) at: Instant,
-    pub(crate) aggregated: bool,
-}
 
 /// What a vMAC gets of a frame.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -111,9 +111,10 @@ proptest! {
         if let Some(address) = bytes.get_mut(4..10) { address.copy_from_slice(&target.0); }
         if let Some(address) = bytes.get_mut(10..16) { address.copy_from_slice(&bssid(0).0); }
         let frame = Buffer::from_slice(&bytes).unwrap();
-        world.nic.heard(&crate::rx::filter::Heard {
-            frame, channel: channel(36), rate: Rate::OFDM_6, signal: Dbm(f32::NAN), at: Instant(0),
-            aggregated: false,
+        let radio = world.nic.radio;
+        world.nic.heard(&airlane_air::Heard {
+            radio, frame, channel: channel(36), rate: Rate::OFDM_6, signal: Dbm(f32::NAN), at: Instant(0),
+            from: radio, aggregated: false,
         });
         world.run(Micros::from_millis(1));
     }

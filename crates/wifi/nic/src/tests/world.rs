@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_air::{Air, AirConfig, AirEvent, Position, RadioConfig, RadioId, Transmission};
+use airlane_air::{Air, AirConfig, AirEvent, Heard, Position, RadioConfig, RadioId, Transmission};
 use airlane_dma::{Frame, Memory};
 use airlane_dot11::frame::{FrameControl, FrameKind, Header};
 use airlane_dot11::*;
@@ -258,7 +258,7 @@ impl World {
             if let Some(at) = self.aps.iter().position(|ap| ap.radio == radio) {
                 self.at_ap(at, event);
             } else {
-                self.nic.air_event(self.now, event, &mut self.air);
+                self.nic.air_event(self.now, &event);
             }
         }
         self.collect();
@@ -297,7 +297,7 @@ impl World {
     }
 
     fn at_ap(&mut self, at: usize, event: AirEvent) {
-        let AirEvent::Received { frame, .. } = event else {
+        let AirEvent::Received(Heard { frame, .. }) = event else {
             return;
         };
         let Ok(header) = Header::parse(&frame) else {

@@ -4,9 +4,9 @@
 //!
 //! [`Transmit`]: airlane_waist::Transmit
 
-use airlane_air::{Outcome, Transmission};
+use airlane_air::{Ended, Outcome, Transmission};
 use airlane_dot11::{AccessCategory, Rate, RateTable};
-use airlane_lane::{Instant, Micros};
+use airlane_lane::Micros;
 use airlane_waist::{TxReport, TxStatus};
 
 use crate::counters::DropReason;
@@ -48,40 +48,19 @@ impl Prepared {
     }
 }
 
-/// How the air was done with a frame.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
-    pub(crate) outcome: Outcome,
-    /// Times that it was on the air.
-    pub(crate) attempts: u8,
-    pub(crate) rts_failures: u8,
-    /// Of the first attempt.
-    pub(crate) rate: Rate,
-    /// All attempts with their protection, gaps and answers.
-    pub(crate) airtime: Micros,
-    pub(crate) at: Instant,
-}
-
-impl Ended {
-    /// Attempts beyond the first.
-    pub(crate) fn retries(&self) -> u8 {
-        self.attempts.saturating_sub(1)
-    }
-
-    /// The report on a frame with this sequence control.
-    pub(crate) fn report(&self, sequence_control: u16) -> TxReport {
-        TxReport {
-            status: match self.outcome {
-                Outcome::Acknowledged | Outcome::Unacknowledged => TxStatus::Success,
-                Outcome::NoAck => TxStatus::NoAck,
-                Outcome::Cancelled => TxStatus::Flushed,
-            },
-            retries: self.retries(),
-            rts_failures: self.rts_failures,
-            rate: self.rate,
-            sequence_control,
-            airtime: self.airtime,
-        }
+/// The report on a frame with this sequence control that the air is done with.
+pub(crate) fn report(ended: &Ended, sequence_control: u16) -> TxReport {
+    TxReport {
+        status: match ended.outcome {
+            Outcome::Acknowledged | Outcome::Unacknowledged => TxStatus::Success,
+            Outcome::NoAck => TxStatus::NoAck,
+            Outcome::Cancelled => TxStatus::Flushed,
+        },
+        retries: ended.retries(),
+        rts_failures: ended.rts_failures,
+        rate: ended.rate,
+        sequence_control,
+        airtime: ended.airtime,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Picks the vMAC whose turn it is, hands its frame to the air, and reports on it when the air is done with it.
 
-use airlane_air::{Outcome, Protection, Transmission};
+use airlane_air::{Ended, Outcome, Protection, Transmission};
 use airlane_dot11::{
     AccessCategory, Buffer, BufferPool, Channel, EdcaParameters, Rate, RateTable, frame::set_retry,
 };
@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::phy::Phy;
 use crate::radio::Radio;
 use crate::tx::airtime::{Airtime, LastAggregate, Readiness, contention};
-use crate::tx::frame::{Ended, Prepared, status, unsent};
+use crate::tx::frame::{Prepared, report, status, unsent};
 use crate::tx::in_flight::{InFlight, Kind};
 use crate::tx::prepare::{Rejected, nominal_rate, prepare};
 use crate::tx::queue::{Flush, Waiting, Work};
@@ -282,7 +282,7 @@ impl Transmitter {
                 self.airtime.queue(vm, prepared.category());
                 return None;
             }
-            let report = ended.report(prepared.sequence_control);
+            let report = report(ended, prepared.sequence_control);
             count_end(counters, statistics, report.status, prepared);
             if let (TxStatus::Success, Some(sleeps)) = (report.status, prepared.power_management) {
                 *driver_sleeps = sleeps;
