@@ -1,14 +1,44 @@
 //! What every part of the NIC works on. [`crate::Nic`] owns it beside the parts and lends it to one of them at a time,
 //! so that a part can change a vMAC while it changes its own state, and no part knows another.
 
-use airlane_dot11::Channel;
-use airlane_lane::Instant;
-use airlane_waist::Event;
-use airlane_waist::stamp::Stamps;
+use std::collections::VecDeque;
 
-use crate::output::Output;
+use airlane_dot11::Channel;
+use airlane_lane::{Instant, Micros};
+use airlane_waist::stamp::Stamps;
+use airlane_waist::{Event, NicEvent, PerVm, VmId};
+
+use crate::counters::{Counters, VmCounters};
 use crate::rx::keys::KeyTable;
 use crate::vmacs::Vmacs;
+
+/// Sizes of a card.
+#[derive(Clone, Copy, Debug)]
+pub struct NicConfig {
+    /// Frames that one vMAC's queues hold.
+    pub queue_limit: usize,
+    /// Frames per access category that the air holds at a time. Few: what is with the air can be
+    /// neither shared out anew nor flushed.
+    pub air_depth: usize,
+    /// The same where frames share PPDUs, as time: enough for the longest PPDU.
+    pub air_ahead: Micros,
+    /// Buffers for frames on their way out.
+    pub tx_buffers: usize,
+    /// Buffers for decrypted frames on their way in.
+    pub rx_buffers: usize,
+}
+
+impl Default for NicConfig {
+    fn default() -> Self {
+        Self {
+            queue_limit: 4_096,
+            air_depth: 2,
+            air_ahead: Micros::from_millis(6),
+            tx_buffers: 512,
+            rx_buffers: 512,
+        }
+    }
+}
 
 /// The vMACs, their keys, and what leaves the card.
 #[derive(Default)]
@@ -44,5 +74,39 @@ impl Card {
             next = Instant::earlier(next, vmac.beacons.deadline(here));
         }
         next
+    }
+}
+
+/// Events in the order in which they happened, and all counters.
+#[derive(Default)]
+pub(crate) struct Output {
+    events: VecDeque<NicEvent>,
+    pub(crate) counters: Counters,
+    /// They outlive the vMACs.
+    pub(crate) vms: PerVm<VmCounters>,
+}
+
+impl Output {
+    /// Tells a VM's driver.
+    pub(crate) fn emit(&mut self, vm: VmId, event: Event) {
+        self.events.push_back(NicEvent::Vif(vm, event));
+    }
+
+    /// Tells the host driver.
+    pub(crate) fn tell_host(&mut self, event: NicEvent) {
+        self.events.push_back(event);
+    }
+
+    /// Takes the oldest event out.
+    pub(crate) fn next(&mut self) -> Option<NicEvent> {
+        self.events.pop_front()
+    }
+
+    /// Notes that something holds no longer which the card itself must see to: tests stop there, a running card
+    /// counts it and goes on.
+    #[cold]
+    pub(crate) fn broken(&mut self, invariant: &str) {
+        debug_assert!(false, "broken invariant: {invariant}");
+        self.counters.broken_invariants += 1;
     }
 }

@@ -22,14 +22,11 @@
 mod card;
 mod channel;
 mod commands;
-mod config;
 mod counters;
 mod identity;
 mod nic;
-mod output;
 mod phy;
 mod power_save;
-mod radio;
 mod requests;
 mod rx;
 mod scan;
@@ -41,7 +38,7 @@ mod vmac;
 mod vmacs;
 
 pub use airlane_lane::MAX_WEIGHT;
-pub use config::NicConfig;
+pub use card::NicConfig;
 pub use counters::{Counters, DropReason, VmCounters};
 pub use identity::AddressPolicy;
 pub use nic::Nic;

@@ -8,19 +8,17 @@ use airlane_lane::Instant;
 use airlane_waist::stamp::{Point, Stamps};
 use airlane_waist::{NicEvent, VmId};
 
-use crate::card::Card;
+use crate::card::{Card, NicConfig};
 use crate::channel::context::Contexts;
 use crate::channel::demand;
 use crate::channel::scheduler::{Action, ChannelScheduler, Demand, Dwell, Step};
-use crate::config::NicConfig;
 use crate::counters::VmCounters;
 use crate::identity::AddressPolicy;
-use crate::phy::Phy;
+use crate::phy::{Phy, Radio};
 use crate::power_save::{self, Place, PowerSaver};
-use crate::radio::Radio;
 use crate::rx::filter::Receiver;
 use crate::scan::Scan;
-use crate::tx::in_flight::Kind;
+use crate::tx::frame::Kind;
 use crate::tx::transmitter::{OwnFrame, Transmitter};
 use crate::vmac::Vmac;
 

@@ -9,8 +9,7 @@ use airlane_waist::{
 use crate::card::Card;
 use crate::commands;
 use crate::nic::Nic;
-use crate::phy::Phy;
-use crate::radio::Radio;
+use crate::phy::{Phy, Radio};
 
 impl Nic {
     /// Takes a request. Call [`Nic::step`] after a batch of them.

@@ -12,8 +12,7 @@ use airlane_lane::Instant;
 use airlane_waist::stamp::{FrameId, Point, Stamps};
 use airlane_waist::{Event, ReceiveFilter, Received, RxCipher, VmId};
 
-use crate::card::Card;
-use crate::output::Output;
+use crate::card::{Card, Output};
 use crate::rx::keys::{KeyKind, KeyTable};
 use crate::vmac::Vmac;
 use crate::vmac::beacons::BeaconFacts;

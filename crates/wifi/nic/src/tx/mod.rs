@@ -2,7 +2,6 @@
 
 pub(crate) mod airtime;
 pub(crate) mod frame;
-pub(crate) mod in_flight;
 pub(crate) mod prepare;
 pub(crate) mod queue;
 pub(crate) mod transmitter;

@@ -12,8 +12,7 @@ use crate::counters::DropReason;
 use crate::rx::keys::KeyTable;
 use crate::tx::airtime::estimate;
 use crate::tx::frame::{Prepared, copied, status, unsent};
-use crate::vmac::Vmac;
-use crate::vmac::station::{Station, Stations};
+use crate::vmac::{Station, Stations, Vmac};
 
 /// A frame that is not sent: why, and what its driver is told.
 #[derive(Debug)]

@@ -8,15 +8,11 @@ use airlane_lane::{Instant, Micros};
 use airlane_waist::stamp::{FrameId, Point, Stamps};
 use airlane_waist::{Event, Reply, Statistics, Tag, Transmit, TxStatus, VmId};
 
-use crate::card::Card;
-use crate::config::NicConfig;
+use crate::card::{Card, NicConfig, Output};
 use crate::counters::{DropReason, VmCounters};
-use crate::output::Output;
-use crate::phy::Phy;
-use crate::radio::Radio;
+use crate::phy::{Phy, Radio};
 use crate::tx::airtime::{Airtime, LastAggregate, Readiness, contention};
-use crate::tx::frame::{Prepared, report, status, unsent};
-use crate::tx::in_flight::{InFlight, Kind};
+use crate::tx::frame::{InFlight, Kind, Prepared, report, status, unsent};
 use crate::tx::prepare::{Rejected, nominal_rate, prepare};
 use crate::tx::queue::{Flush, Waiting, Work};
 use crate::vmac::Vmac;
