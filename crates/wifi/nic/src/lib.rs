@@ -14,10 +14,18 @@
 //!
 //! Receive block-ack agreements are noted. A-MPDUs are formed by the air, of frames that are handed to it in bursts.
 
-// Guests' frames and commands and received frames reach this code: nothing here may panic on them, or cut a number off
-// unseen.
-#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
-#![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
+// Guests' frames reach this code: nothing here may panic on them, or cut a number off unseen.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation
+    )
+)]
 
 mod card;
 mod channel;

@@ -3,7 +3,7 @@
 
 use airlane_air::{Aggregation, AirEvent, Ended, Heard, Outcome, RadioId};
 use airlane_dot11::frame::{Header, set_sequence_number};
-use airlane_dot11::{AccessCategory, Buffer, MacAddr, Rate};
+use airlane_dot11::{AccessCategory, MacAddr};
 use airlane_lane::Instant;
 use airlane_waist::stamp::{Point, Stamps};
 use airlane_waist::{NicEvent, VmId};
@@ -19,13 +19,11 @@ use crate::power_save::{self, Place, PowerSaver};
 use crate::rx::filter::Receiver;
 use crate::scan::Scan;
 use crate::tx::frame::Kind;
-use crate::tx::transmitter::{OwnFrame, Transmitter};
+use crate::tx::transmitter::Transmitter;
 use crate::vmac::Vmac;
 
 /// Actions of one step of the scheduler: far more than any state needs, so that a defect stalls nobody.
 const ACTIONS: usize = 64;
-/// Attempts beyond the first for a null frame.
-const ANNOUNCE_RETRIES: u8 = 4;
 /// Probe requests that may wait for the air: a scan must not fill it.
 const MAX_PROBES_WAITING: usize = 32;
 
@@ -268,7 +266,7 @@ impl Nic {
 
     /// True when neither time nor data frames give the scheduler anything to do.
     fn is_idle(&self, demand: &Demand) -> bool {
-        let [context] = &demand.contexts[..] else {
+        let [context] = demand.contexts.as_slice() else {
             return false;
         };
         // What has no BSS has a context while it sends.
@@ -330,62 +328,30 @@ impl Nic {
     /// Tells the access points on the present channel that their stations sleep, or are awake.
     fn announce<P: Phy>(&mut self, now: Instant, sleeps: bool, radio: &mut Radio<'_, P>) {
         let here = self.scheduler.here();
-        for vm in VmId::all() {
-            let vmac = self.card.vmacs.get_mut(vm);
-            let told = vmac.and_then(|vmac| Some((vmac.announce(here, sleeps)?, vmac)));
-            if let Some((frame, vmac)) = told {
-                let rate = vmac.lowest_rate();
-                self.send_announcement(now, (vm, sleeps), (frame, rate), radio);
+        let Card { vmacs, out, .. } = &mut self.card;
+        for (vm, vmac) in vmacs.iter_mut() {
+            if let Some(frame) = vmac.announce(vm, here, sleeps) {
+                out.counters.announcements += 1;
+                self.tx.send_own(now, frame, radio);
             }
         }
     }
 
-    fn send_announcement<P: Phy>(
-        &mut self,
-        now: Instant,
-        (vm, sleeps): (VmId, bool),
-        (frame, rate): (Buffer, Rate),
-        radio: &mut Radio<'_, P>,
-    ) {
-        let Some(channel) = self.scheduler.here() else {
-            return self
-                .card
-                .out
-                .broken("a vMAC is announced where the radio is");
-        };
-        self.card.out.counters.announcements += 1;
-        let own = OwnFrame {
-            kind: Kind::Announcement { vm, sleeps },
-            frame,
-            channel,
-            rate,
-            retries: Some(ANNOUNCE_RETRIES),
-        };
-        self.tx.send_own(now, own, radio);
-    }
-
     fn begin_dwell<P: Phy>(&mut self, now: Instant, dwell: Dwell, radio: &mut Radio<'_, P>) {
         let channel = self.scheduler.here().unwrap_or(dwell.channel);
-        for mut probe in self.scan.begin_dwell(&mut self.card, dwell) {
+        for mut probe in self.scan.begin_dwell(&mut self.card, dwell, channel) {
             let Card { vmacs, out, .. } = &mut self.card;
             if radio.queued(AccessCategory::Voice) >= MAX_PROBES_WAITING {
                 out.counters.probes_skipped += 1;
                 continue;
             }
-            let Some(vmac) = vmacs.get_mut(probe.vm) else {
+            let Some(vmac) = vmacs.get_mut(probe.kind.vm()) else {
                 out.broken("a vMAC that takes part in a scan exists");
                 continue;
             };
             set_sequence_number(probe.frame.bytes_mut(), vmac.next_sequence());
             out.counters.probes += 1;
-            let own = OwnFrame {
-                kind: Kind::Probe { vm: probe.vm },
-                frame: probe.frame,
-                channel,
-                rate: probe.rate,
-                retries: None,
-            };
-            self.tx.send_own(now, own, radio);
+            self.tx.send_own(now, probe, radio);
         }
     }
 
@@ -414,12 +380,10 @@ impl Nic {
             match action {
                 power_save::Action::Wake => radio.tune(now, here),
                 power_save::Action::Sleep => radio.tune(now, None),
-                power_save::Action::Announce {
-                    vm,
-                    sleeps,
-                    frame,
-                    rate,
-                } => self.send_announcement(now, (vm, sleeps), (frame, rate), radio),
+                power_save::Action::Announce(frame) => {
+                    self.card.out.counters.announcements += 1;
+                    self.tx.send_own(now, frame, radio);
+                }
             }
         }
         next

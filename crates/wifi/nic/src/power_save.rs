@@ -8,10 +8,11 @@
 //! on several channels one of them needs the radio nearly always: it stays awake.
 
 use airlane_air::Outcome;
-use airlane_dot11::{Buffer, Channel, Rate};
+use airlane_dot11::Channel;
 use airlane_lane::{Instant, Micros};
 use airlane_waist::{PowerSave, VmId};
 
+use crate::tx::frame::OwnFrame;
 use crate::vmac::Vmac;
 use crate::vmacs::Vmacs;
 
@@ -49,12 +50,7 @@ pub(crate) enum Action {
     /// Turn it off.
     Sleep,
     /// Send this null frame, which tells a vMAC's access point that its station sleeps, or is awake.
-    Announce {
-        vm: VmId,
-        sleeps: bool,
-        frame: Buffer,
-        rate: Rate,
-    },
+    Announce(OwnFrame),
 }
 
 /// Where the radio is, as the channel scheduler has it.
@@ -238,15 +234,9 @@ impl Turn<'_> {
     }
 
     fn tell(&mut self, vm: VmId, vmac: &mut Vmac, sleeps: bool) {
-        if let Some(frame) = vmac.announce(self.place.here, sleeps) {
-            let rate = vmac.lowest_rate();
+        if let Some(frame) = vmac.announce(vm, self.place.here, sleeps) {
             self.place.in_flight += 1;
-            self.actions.push(Action::Announce {
-                vm,
-                sleeps,
-                frame,
-                rate,
-            });
+            self.actions.push(Action::Announce(frame));
         }
     }
 

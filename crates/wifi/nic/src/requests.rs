@@ -112,8 +112,8 @@ impl Nic {
         self.card.keys.forget(vm);
         // It need not have taken part in a scan.
         let _ = self.scan.leave(&mut self.card, vm);
-        let counters = &mut self.card.out.vms[vm];
-        self.tx.forget(now, (vm, vmac.as_deref()), counters, radio);
+        let out = &mut self.card.out;
+        self.tx.forget(now, (vm, vmac.as_deref()), out, radio);
         if self.card.vmacs.iter().next().is_none() {
             self.wake(now, radio);
             self.power.turn(now, false);

@@ -5,7 +5,7 @@
 
 use airlane_dot11::elements::{Element, LONGEST_SSID, id};
 use airlane_dot11::frame::{FrameKind, THREE_ADDRESSES};
-use airlane_dot11::{Buffer, Channel, MacAddr, Rate};
+use airlane_dot11::{Buffer, Channel, MacAddr};
 use airlane_lane::{Instant, Micros};
 use airlane_waist::{
     Event, NicEvent, Participant, ReceiveFilter, Refusal, ScanEvent, ScanSlot, VmId,
@@ -13,6 +13,7 @@ use airlane_waist::{
 
 use crate::card::Card;
 use crate::channel::scheduler::Dwell;
+use crate::tx::frame::{Kind, OwnFrame};
 use crate::vmac::Vmac;
 
 /// Longest time that one scan lets neighbours join their networks undisturbed.
@@ -38,13 +39,6 @@ struct Running {
     /// One VM alone asks, actively. As at the start: a dwell stays the same when a participant leaves.
     brief: bool,
     slot: ScanSlot,
-}
-
-/// A probe request to send under a VM's address, without a sequence number.
-pub(crate) struct Probe {
-    pub(crate) vm: VmId,
-    pub(crate) rate: Rate,
-    pub(crate) frame: Buffer,
 }
 
 impl Scan {
@@ -136,8 +130,14 @@ impl Scan {
         Ok(())
     }
 
-    /// The radio is there: every participant is told. Gives what is to be sent for them.
-    pub(crate) fn begin_dwell(&self, card: &mut Card, dwell: Dwell) -> Vec<Probe> {
+    /// The radio is on `channel` for this dwell: every participant is told. Gives the probe requests that are to be sent
+    /// for them, without sequence numbers.
+    pub(crate) fn begin_dwell(
+        &self,
+        card: &mut Card,
+        dwell: Dwell,
+        channel: Channel,
+    ) -> Vec<OwnFrame> {
         let mut probes = Vec::new();
         let slot = self.of(dwell);
         for participant in slot.iter().flat_map(|slot| &slot.participants) {
@@ -147,8 +147,13 @@ impl Scan {
             let own = card.vmacs.get(vm).and_then(Vmac::address);
             if let Some(own) = own.filter(|_| participant.active) {
                 let asked = probe_requests(&request.probe, &request.ssids, own);
-                let rate = request.rate;
-                probes.extend(asked.map(|frame| Probe { vm, rate, frame }));
+                probes.extend(asked.map(|frame| OwnFrame {
+                    kind: Kind::Probe { vm },
+                    frame,
+                    channel,
+                    rate: request.rate,
+                    retries: None,
+                }));
             }
         }
         probes

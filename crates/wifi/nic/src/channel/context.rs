@@ -137,26 +137,26 @@ impl Accounts {
             .find(|known| known.channel.shares_primary(channel))
     }
 
-    fn of_mut(&mut self, channel: Channel) -> &mut Account {
-        let known = |account: &Account| account.channel.shares_primary(channel);
-        let at = self.0.iter().position(known).unwrap_or_else(|| {
-            self.0.push(Account {
-                channel: channel.primary(),
-                credit: 0,
-                active: false,
-                time: Micros(0),
-                visits: 0,
-            });
-            self.0.len() - 1
-        });
-        self.0
-            .get_mut(at)
-            .expect("it was found or has just been added")
+    /// Changes the account of a channel, which it gets with its first change.
+    fn change(&mut self, channel: Channel, change: impl FnOnce(&mut Account)) {
+        let mut known = self.0.iter_mut();
+        if let Some(account) = known.find(|known| known.channel.shares_primary(channel)) {
+            return change(account);
+        }
+        let mut account = Account {
+            channel: channel.primary(),
+            credit: 0,
+            active: false,
+            time: Micros(0),
+            visits: 0,
+        };
+        change(&mut account);
+        self.0.push(account);
     }
 
     /// The radio arrives.
     pub(crate) fn arrive(&mut self, channel: Channel) {
-        self.of_mut(channel).visits += 1;
+        self.change(channel, |account| account.visits += 1);
     }
 
     /// The radio leaves for another channel after a stay since `since`.
@@ -178,18 +178,20 @@ impl Accounts {
             let wants = here || self.competes(now, other);
             let share = portion(stay, other.weight(), total);
             let spent = if here { stay } else { Micros(0) };
-            let account = self.of_mut(other.channel);
-            let credit = account.credit + signed(share) - signed(spent);
             let bound = signed(Micros(CYCLE));
-            account.credit = if wants {
-                credit.clamp(-bound, bound)
-            } else {
-                0
-            };
+            self.change(other.channel, |account| {
+                let credit = account.credit + signed(share) - signed(spent);
+                account.credit = if wants {
+                    credit.clamp(-bound, bound)
+                } else {
+                    0
+                };
+            });
         }
-        let account = self.of_mut(channel);
-        account.active = active;
-        account.time += stay;
+        self.change(channel, |account| {
+            account.active = active;
+            account.time += stay;
+        });
     }
 
     /// True when a context to which the radio is not tuned wants a slice.

@@ -25,15 +25,17 @@ pub(crate) fn contexts(
         let Some(channel) = vmac.channel() else {
             continue;
         };
-        let known = |context: &ChannelContext| context.channel.shares_primary(channel);
-        let at = contexts.iter().position(known).unwrap_or_else(|| {
-            // There is room: at most one context for each vMAC.
-            contexts.push(ChannelContext::new(channel));
-            contexts.len() - 1
-        });
         let here = scheduler.present_since(channel).is_some();
-        let context = contexts.get_mut(at).expect("found or just added");
-        add(context, vmac, now, here, weight(vm));
+        let mut known = contexts.iter_mut();
+        match known.find(|context| context.channel.shares_primary(channel)) {
+            Some(context) => add(context, vmac, now, here, weight(vm)),
+            None => {
+                let mut context = ChannelContext::new(channel);
+                add(&mut context, vmac, now, here, weight(vm));
+                // There is room: at most one context for each vMAC.
+                contexts.push(context);
+            }
+        }
     }
     contexts
 }

@@ -25,6 +25,20 @@ pub(crate) struct Held {
     pub(crate) aggregates: usize,
 }
 
+impl Held {
+    /// Takes a frame out; `false` when that leaves less than nothing.
+    fn release(&mut self, prepared: &Prepared) -> bool {
+        let one = usize::from(prepared.aggregates());
+        let cost = self.cost.checked_sub(prepared.cost);
+        let aggregates = self.aggregates.checked_sub(one);
+        *self = Self {
+            cost: cost.unwrap_or_default(),
+            aggregates: aggregates.unwrap_or_default(),
+        };
+        cost.is_some() && aggregates.is_some()
+    }
+}
+
 /// The A-MPDU whose frames end now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastAggregate {
@@ -178,25 +192,19 @@ impl Airtime {
         held.aggregates += usize::from(prepared.aggregates());
     }
 
-    /// The air has a frame no longer.
-    pub(crate) fn release(&mut self, prepared: &Prepared) {
-        let held = &mut self.accounts[prepared.category()].held;
-        let left = held.cost.checked_sub(prepared.cost);
-        debug_assert!(
-            left.is_some(),
-            "a frame gives back more airtime than the air holds"
-        );
-        held.cost = left.unwrap_or_default();
-        let one = usize::from(prepared.aggregates());
-        held.aggregates = held.aggregates.saturating_sub(one);
+    /// The air has a frame no longer. `false` when it had less than that frame: a defect of the card.
+    #[must_use]
+    pub(crate) fn release(&mut self, prepared: &Prepared) -> bool {
+        self.accounts[prepared.category()].held.release(prepared)
     }
 
-    /// A frame has ended: what it took is paid instead of its estimate.
-    pub(crate) fn settle(&mut self, vm: VmId, prepared: &Prepared, took: Micros) {
-        self.release(prepared);
-        let turns = &mut self.accounts[prepared.category()].turns;
+    /// A frame has ended: what it took is paid instead of its estimate. `false` as for [`Self::release`].
+    #[must_use]
+    pub(crate) fn settle(&mut self, vm: VmId, prepared: &Prepared, took: Micros) -> bool {
+        let Account { turns, held, .. } = &mut self.accounts[prepared.category()];
         turns.refund(lane(vm), prepared.cost);
         turns.charge(lane(vm), took);
+        held.release(prepared)
     }
 
     /// A new vMAC starts without debt.

@@ -5,7 +5,7 @@
 //! [`Transmit`]: airlane_waist::Transmit
 
 use airlane_air::{Ended, Outcome, Transmission};
-use airlane_dot11::{AccessCategory, Rate, RateTable};
+use airlane_dot11::{AccessCategory, Buffer, Channel, Rate, RateTable};
 use airlane_lane::Micros;
 use airlane_waist::{TxReport, TxStatus, VmId};
 
@@ -96,6 +96,17 @@ pub(crate) fn status(drop: DropReason) -> TxStatus {
     }
 }
 
+/// A frame of the card's own, in the highest category.
+#[derive(Debug)]
+pub(crate) struct OwnFrame {
+    pub(crate) kind: Kind,
+    pub(crate) frame: Buffer,
+    pub(crate) channel: Channel,
+    pub(crate) rate: Rate,
+    /// Attempts beyond the first; `None`: no acknowledgement is asked for.
+    pub(crate) retries: Option<u8>,
+}
+
 /// What a token stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -109,7 +120,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn vm(self) -> VmId {
+    /// The VM whose frame it is, or under whose address the card sends it.
+    pub(crate) fn vm(self) -> VmId {
         match self {
             Self::Frame { vm, .. } | Self::Announcement { vm, .. } | Self::Probe { vm } => vm,
         }

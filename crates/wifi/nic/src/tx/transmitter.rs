@@ -2,7 +2,7 @@
 
 use airlane_air::{Ended, Outcome, Protection, Transmission};
 use airlane_dot11::{
-    AccessCategory, Buffer, BufferPool, Channel, EdcaParameters, Rate, RateTable, frame::set_retry,
+    AccessCategory, BufferPool, Channel, EdcaParameters, Rate, RateTable, frame::set_retry,
 };
 use airlane_lane::{Instant, Micros};
 use airlane_waist::stamp::{FrameId, Point, Stamps};
@@ -12,7 +12,7 @@ use crate::card::{Card, NicConfig, Output};
 use crate::counters::{DropReason, VmCounters};
 use crate::phy::{Phy, Radio};
 use crate::tx::airtime::{Airtime, LastAggregate, Readiness, contention};
-use crate::tx::frame::{InFlight, Kind, Prepared, report, status, unsent};
+use crate::tx::frame::{InFlight, Kind, OwnFrame, Prepared, report, status, unsent};
 use crate::tx::prepare::{Rejected, nominal_rate, prepare};
 use crate::tx::queue::{Flush, Waiting, Work};
 use crate::vmac::Vmac;
@@ -27,16 +27,6 @@ const VOICE: EdcaParameters = EdcaParameters {
     aifsn: 2,
     txop: Micros(0),
 };
-
-/// A frame of the card's own, in the highest category.
-pub(crate) struct OwnFrame {
-    pub(crate) kind: Kind,
-    pub(crate) frame: Buffer,
-    pub(crate) channel: Channel,
-    pub(crate) rate: Rate,
-    /// Attempts beyond the first; `None`: no acknowledgement is asked for.
-    pub(crate) retries: Option<u8>,
-}
 
 /// Everything between the queues of the vMACs and the air.
 pub(crate) struct Transmitter {
@@ -267,9 +257,12 @@ impl Transmitter {
         } = vmac;
         let landed = tx.land(serial, |id, prepared, flushed| {
             stamps.of(Point::Landed, vm, FrameId::sent(id.tag.0));
-            let counters = &mut out.vms[vm];
             let waited = self.waited(edca[prepared.category()], ended);
-            self.airtime.settle(vm, prepared, ended.airtime + waited);
+            let took = ended.airtime + waited;
+            if !self.airtime.settle(vm, prepared, took) {
+                out.broken("a frame gives back no more airtime than the air holds");
+            }
+            let counters = &mut out.vms[vm];
             count_airtime(counters, statistics, ended, waited);
             if ended.outcome == Outcome::Cancelled && !flushed {
                 if ended.attempts > 0 {
@@ -334,15 +327,18 @@ impl Transmitter {
         &mut self,
         now: Instant,
         (vm, vmac): (VmId, Option<&Vmac>),
-        counters: &mut VmCounters,
+        out: &mut Output,
         radio: &mut Radio<'_, P>,
     ) {
         for prepared in vmac.iter().flat_map(|vmac| vmac.tx.prepared()) {
-            self.airtime.release(prepared);
+            if !self.airtime.release(prepared) {
+                out.broken("a frame gives back no more airtime than the air holds");
+            }
         }
         self.airtime.forget(vm);
         let orphans = self.in_flight.forget(vm);
         radio.cancel(now, &|token| orphans.contains(&token));
+        let counters = &mut out.vms[vm];
         counters.dropped[DropReason::Reset] += std::mem::take(&mut counters.queued);
     }
 }

@@ -10,9 +10,10 @@ use airlane_dot11::{
 use airlane_lane::{Instant, Micros};
 use airlane_waist::{
     AggregationLimits, BlockAck, Mode, PowerSave, ReceiveFilter, STATIONS, StationIndex,
-    Statistics, Timing, VifConfig,
+    Statistics, Timing, VifConfig, VmId,
 };
 
+use crate::tx::frame::{Kind, OwnFrame};
 use crate::tx::queue::TxQueues;
 use crate::vmac::beacons::Beacons;
 
@@ -20,6 +21,9 @@ use crate::vmac::beacons::Beacons;
 const JOINING: Micros = Micros::from_millis(2_000);
 /// How long after its association the four-way handshake may take.
 const HANDSHAKE: Micros = Micros::from_millis(1_000);
+
+/// Attempts beyond the first for a null frame.
+const ANNOUNCE_RETRIES: u8 = 4;
 
 /// One vMAC.
 #[derive(Debug)]
@@ -215,9 +219,14 @@ impl Vmac {
 
     /// Notes in the card's name that its station sleeps, or is awake, and gives the null frame that tells its access
     /// point (IEEE 802.11-2020 9.3.2.1.3, 11.2.3.2). `None` when that is known, or must not be told.
-    pub(crate) fn announce(&mut self, here: Option<Channel>, sleeps: bool) -> Option<Buffer> {
-        let there = here.is_some_and(|here| self.is_on(here));
-        if !self.associated() || !there || self.pm_announced == sleeps {
+    pub(crate) fn announce(
+        &mut self,
+        vm: VmId,
+        here: Option<Channel>,
+        sleeps: bool,
+    ) -> Option<OwnFrame> {
+        let channel = here.filter(|&here| self.is_on(here))?;
+        if !self.associated() || self.pm_announced == sleeps {
             return None;
         }
         self.pm_announced = sleeps;
@@ -225,7 +234,13 @@ impl Vmac {
         if self.driver_sleeps {
             return None;
         }
-        self.null_frame(sleeps)
+        Some(OwnFrame {
+            kind: Kind::Announcement { vm, sleeps },
+            frame: self.null_frame(sleeps)?,
+            channel,
+            rate: self.lowest_rate(),
+            retries: Some(ANNOUNCE_RETRIES),
+        })
     }
 
     /// Power management 1 says that the station sleeps, 0 that it is awake.
