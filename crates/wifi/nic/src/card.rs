@@ -12,7 +12,7 @@ use crate::counters::{Counters, VmCounters};
 use crate::rx::keys::KeyTable;
 use crate::vmacs::Vmacs;
 
-/// Sizes of a card.
+/// How much a card holds.
 #[derive(Clone, Copy, Debug)]
 pub struct NicConfig {
     /// Frames that one vMAC's queues hold.
@@ -20,7 +20,7 @@ pub struct NicConfig {
     /// Frames per access category that the air holds at a time. Few: what is with the air can be
     /// neither shared out anew nor flushed.
     pub air_depth: usize,
-    /// The same where frames share PPDUs, as time: enough for the longest PPDU.
+    /// Estimated airtime that the air holds of one access category where frames share PPDUs: enough for the longest PPDU.
     pub air_ahead: Micros,
     /// Buffers for frames on their way out.
     pub tx_buffers: usize,
@@ -82,28 +82,27 @@ impl Card {
 pub(crate) struct Output {
     events: VecDeque<NicEvent>,
     pub(crate) counters: Counters,
-    /// They outlive the vMACs.
+    /// Of each VM; these counters outlive its vMACs.
     pub(crate) vms: PerVm<VmCounters>,
 }
 
 impl Output {
-    /// Tells a VM's driver.
+    /// Puts an event for a VM's driver behind those that are not taken out yet.
     pub(crate) fn emit(&mut self, vm: VmId, event: Event) {
         self.events.push_back(NicEvent::Vif(vm, event));
     }
 
-    /// Tells the host driver.
+    /// Puts an event for the host driver behind those that are not taken out yet.
     pub(crate) fn tell_host(&mut self, event: NicEvent) {
         self.events.push_back(event);
     }
 
-    /// Takes the oldest event out.
+    /// Takes the oldest event out, whoever it is for.
     pub(crate) fn next(&mut self) -> Option<NicEvent> {
         self.events.pop_front()
     }
 
-    /// Notes that something holds no longer which the card itself must see to: tests stop there, a running card
-    /// counts it and goes on.
+    /// Counts that an invariant which the card itself keeps does not hold: tests stop there, a running card goes on.
     #[cold]
     pub(crate) fn broken(&mut self, invariant: &str) {
         debug_assert!(false, "broken invariant: {invariant}");

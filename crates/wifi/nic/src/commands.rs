@@ -7,7 +7,7 @@ use airlane_waist::{Refusal, Reply, Statistics, VifCommand, VmId};
 use crate::card::Card;
 use crate::vmac::Vmac;
 
-/// Carries out one of them.
+/// Carries out a command of `vm` that sets something of its vMAC.
 pub(crate) fn set(
     card: &mut Card,
     now: Instant,
@@ -57,7 +57,7 @@ pub(crate) fn set(
         VifCommand::SwitchChannel(switch) => {
             vmac.switch = Some((now + switch.after, switch.channel));
         }
-        // They touch more than a vMAC: `Nic::vif_request` carries them out.
+        // These touch more than one vMAC: `Nic::vif_request` carries them out.
         VifCommand::Reset
         | VifCommand::Initialize
         | VifCommand::Configure(_)

@@ -9,7 +9,7 @@ use enum_map::{Enum, EnumMap};
 pub enum DropReason {
     /// There is no vMAC, or it has no address, or its mode never sends.
     NotConfigured,
-    /// The vMAC's queue is full.
+    /// The vMAC's queues hold as many frames as they may.
     QueueFull,
     /// Too short for its own header, too long, no longer mapped, or not shaped for its cipher.
     Malformed,
@@ -19,14 +19,14 @@ pub enum DropReason {
     ForeignBss,
     /// The station is not in the table.
     UnknownStation,
-    /// Flushed by the driver.
+    /// The driver flushed the frame's ring.
     Flushed,
-    /// The vMAC was reset.
+    /// The vMAC was reset while the frame waited or was on the air.
     Reset,
 }
 
 impl DropReason {
-    /// All reasons.
+    /// All reasons, in the order of declaration.
     pub const ALL: [Self; 8] = [
         Self::NotConfigured,
         Self::QueueFull,
@@ -44,21 +44,21 @@ impl DropReason {
 pub struct VmCounters {
     /// Frames that the VM asked to send.
     pub offered: u64,
-    /// Sent, and acknowledged where that was asked.
+    /// Frames that were sent, and acknowledged where that was asked.
     pub sent: u64,
     /// Bytes of those, MAC header and cipher included, FCS not.
     pub sent_bytes: u64,
-    /// Given up without an acknowledgement.
+    /// Frames that were given up after all attempts without an acknowledgement.
     pub failed: u64,
-    /// Dropped before the air, by reason.
+    /// Frames that were dropped before they were sent, by reason.
     pub dropped: EnumMap<DropReason, u64>,
     /// Configurations refused, since the address was not the VM's to bear.
     pub addresses_refused: u64,
     /// Frames that wait or are on the air now.
     pub queued: u64,
-    /// Attempts beyond the first.
+    /// Attempts beyond the first of each frame.
     pub retries: u64,
-    /// Time on the medium, all attempts.
+    /// Time that its frames took on the medium, with all attempts.
     pub airtime: Micros,
     /// Time that its frames are taken to have waited for the medium: what it pays for besides its airtime.
     pub contention: Micros,
@@ -66,9 +66,9 @@ pub struct VmCounters {
     pub received: u64,
     /// Bytes of those, MAC header and cipher included, FCS not.
     pub received_bytes: u64,
-    /// Of those, decrypted by the NIC.
+    /// Frames delivered to the VM that the NIC decrypted.
     pub decrypted: u64,
-    /// Of those, with a wrong message integrity code.
+    /// Frames delivered to the VM whose message integrity code was wrong.
     pub undecryptable: u64,
     /// Keys that its driver has put into the card.
     pub keys_set: u64,
@@ -138,27 +138,27 @@ impl VmCounters {
 /// Counters of the card as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames heard.
+    /// Frames that the radio has heard.
     pub heard: u64,
-    /// Heard, and too short for their own header.
+    /// Frames heard that were too short for their own header.
     pub malformed: u64,
-    /// Heard, and for no vMAC.
+    /// Frames heard that were for no vMAC.
     pub unwanted: u64,
     /// Copies of frames delivered to vMACs.
     pub delivered: u64,
     /// Null frames that told an access point of absence or presence.
     pub announcements: u64,
-    /// Of those, not acknowledged.
+    /// Null frames of those that were not acknowledged.
     pub unheard_announcements: u64,
-    /// Probe requests sent.
+    /// Probe requests sent for scans.
     pub probes: u64,
     /// Probe requests left out since too many wait already.
     pub probes_skipped: u64,
-    /// A-MPDUs sent.
+    /// A-MPDUs that the air has sent for the card.
     pub aggregates: u64,
-    /// Frames in those, again each time they are sent again.
+    /// Frames in those A-MPDUs; a frame that is sent again is counted again.
     pub aggregated_frames: u64,
-    /// Changes of channel.
+    /// Times that the channel scheduler tuned the radio.
     pub tunes: u64,
     /// Ends of transmissions whose vMAC was reset meanwhile.
     pub orphans: u64,

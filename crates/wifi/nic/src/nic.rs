@@ -22,7 +22,7 @@ use crate::tx::frame::Kind;
 use crate::tx::transmitter::Transmitter;
 use crate::vmac::Vmac;
 
-/// Actions of one step of the scheduler: far more than any state needs, so that a defect stalls nobody.
+/// Actions of one step of the channel scheduler: far more than any state needs, so that a defect stalls nobody.
 const ACTIONS: usize = 64;
 /// Probe requests that may wait for the air: a scan must not fill it.
 const MAX_PROBES_WAITING: usize = 32;
@@ -76,7 +76,7 @@ impl Nic {
         Self::with_config(radio, NicConfig::default())
     }
 
-    /// A card of other sizes.
+    /// A card on this radio with these sizes, without vMACs.
     pub fn with_config(radio: RadioId, config: NicConfig) -> Self {
         Self {
             radio,
@@ -90,7 +90,7 @@ impl Nic {
         }
     }
 
-    /// Its thread's stamps, to put them in and for the thread's own.
+    /// The stamps of the thread that runs this card: to be put in, and for that thread's own moments.
     pub fn stamps(&mut self) -> &mut Stamps {
         &mut self.card.stamps
     }
@@ -132,7 +132,7 @@ impl Nic {
         self.card.vmacs.receive_agreement(header)
     }
 
-    /// The next event, oldest first.
+    /// Takes the oldest event out.
     pub fn next_event(&mut self) -> Option<NicEvent> {
         self.card.out.next()
     }
@@ -259,7 +259,7 @@ impl Nic {
         Some(now)
     }
 
-    /// Something has happened that the scheduler looks at.
+    /// Notes that something has happened which the channel scheduler looks at.
     pub(crate) fn invalidate(&mut self) {
         self.idle = None;
     }

@@ -9,11 +9,11 @@ use crate::vmacs::Vmacs;
 
 /// A medium that one radio sends into.
 pub trait Phy {
-    /// Moves the radio to a channel, or turns it off.
+    /// Moves the radio to a channel; `None` turns it off.
     fn tune(&mut self, now: Instant, radio: RadioId, channel: Option<Channel>);
     /// The addresses whose frames the radio acknowledges and receives.
     fn set_addresses(&mut self, radio: RadioId, addresses: &[MacAddr]);
-    /// Receive the unicast frames of other stations as well.
+    /// Whether the radio receives the unicast frames of other stations as well.
     fn set_promiscuous(&mut self, radio: RadioId, on: bool);
     /// Queues a frame; its end is told by [`airlane_air::AirEvent::Sent`].
     fn transmit(&mut self, now: Instant, radio: RadioId, transmission: Transmission);
@@ -55,12 +55,12 @@ impl<'a, P: Phy> Radio<'a, P> {
         Self { id, phy }
     }
 
-    /// Moves it to a channel, or turns it off.
+    /// Moves the radio to a channel; `None` turns it off.
     pub(crate) fn tune(&mut self, now: Instant, channel: Option<Channel>) {
         self.phy.tune(now, self.id, channel);
     }
 
-    /// Queues a frame.
+    /// Hands a frame to the medium, which tells its end in an event.
     pub(crate) fn transmit(&mut self, now: Instant, transmission: Transmission) {
         self.phy.transmit(now, self.id, transmission);
     }
@@ -70,12 +70,12 @@ impl<'a, P: Phy> Radio<'a, P> {
         self.phy.queued(self.id, category)
     }
 
-    /// Takes back the queued frames with these tokens; each still ends by an event.
+    /// Gives up the queued frames with these tokens; each still ends by an event.
     pub(crate) fn cancel(&mut self, now: Instant, which: &dyn Fn(u64) -> bool) {
         self.phy.cancel(now, self.id, which);
     }
 
-    /// Receives for the addresses of these vMACs, and everything when one of them listens to all.
+    /// Makes the radio receive for the addresses of these vMACs, and every frame when one of them listens to all.
     pub(crate) fn listen_for(&mut self, vmacs: &Vmacs) {
         self.phy.set_addresses(self.id, &vmacs.addresses());
         self.phy.set_promiscuous(self.id, vmacs.any_promiscuous());

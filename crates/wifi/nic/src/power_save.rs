@@ -16,7 +16,7 @@ use crate::tx::frame::OwnFrame;
 use crate::vmac::Vmac;
 use crate::vmacs::Vmacs;
 
-/// How long before its time the radio is on for a beacon.
+/// How long before a beacon's time the radio is on for it.
 const LEAD: Micros = Micros::from_millis(2);
 /// Time for what an access point had handed to its transmitter before it learned that its station sleeps.
 const LINGER: Micros = Micros::from_millis(2);
@@ -34,20 +34,20 @@ enum State {
 /// Time that the radio has spent awake and asleep. Neither while there was no vMAC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AwakeTime {
-    /// On: it heard, or could have heard.
+    /// Time that the radio was on: it heard, or could have heard.
     pub awake: Micros,
-    /// Off between beacons.
+    /// Time that the radio was off between beacons.
     pub asleep: Micros,
-    /// How often it fell asleep.
+    /// How often the radio was turned off between beacons.
     pub naps: u64,
 }
 
 /// What the NIC is to do now, in this order.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// Turn the radio on, where it is tuned to.
+    /// Turn the radio on, on the channel that it was tuned to.
     Wake,
-    /// Turn it off.
+    /// Turn the radio off.
     Sleep,
     /// Send this null frame, which tells a vMAC's access point that its station sleeps, or is awake.
     Announce(OwnFrame),
@@ -57,7 +57,7 @@ pub(crate) enum Action {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) here: Option<Channel>,
-    /// Since when.
+    /// Since when the radio has been tuned to that channel.
     pub(crate) tuned_at: Option<Instant>,
     /// A scan is on, or to come.
     pub(crate) scans: bool,
@@ -65,10 +65,10 @@ pub(crate) struct Place {
     pub(crate) in_flight: usize,
 }
 
-/// The sleep of one radio.
+/// Decides when one radio sleeps, and its stations with it.
 #[derive(Default)]
 pub(crate) struct PowerSaver {
-    /// What all VMs agree to.
+    /// The sleep schedule that all VMs agree to.
     schedule: PowerSave,
     state: State,
     since: Instant,
@@ -80,7 +80,7 @@ pub(crate) struct PowerSaver {
 }
 
 impl PowerSaver {
-    /// The sleep schedule in force.
+    /// The sleep schedule that all VMs agree to.
     pub(crate) fn schedule(&self) -> PowerSave {
         self.schedule
     }
@@ -109,7 +109,7 @@ impl PowerSaver {
         }
     }
 
-    /// Time spent up to now.
+    /// Time that the radio has spent awake and asleep up to now.
     pub(crate) fn spent(&self, now: Instant) -> AwakeTime {
         let mut spent = self.spent;
         match self.state {

@@ -23,26 +23,26 @@ const PATIENCE: Micros = Micros::from_millis(2_000);
 const SHORTEST_DWELL: Micros = Micros::from_millis(5);
 const LONGEST_DWELL: Micros = Micros::from_millis(150);
 
-/// The slot at hand, and the scan's patience.
+/// The scan slot at hand, and how long the scan still lets VMs join undisturbed.
 #[derive(Default)]
 pub(crate) struct Scan {
     running: Option<Running>,
     paused_since: Option<Instant>,
     patience: Micros,
-    /// Number of the last slot.
+    /// Number of the last slot; slots are numbered from 1.
     last: u64,
 }
 
-/// A slot, and its number.
+/// The scan slot that the host driver has asked for, until it is answered.
 struct Running {
     id: u64,
-    /// One VM alone asks, actively. As at the start: a dwell stays the same when a participant leaves.
+    /// One VM alone took part when the slot began, and asks actively: a dwell stays the same when a participant leaves.
     brief: bool,
     slot: ScanSlot,
 }
 
 impl Scan {
-    /// Where to listen now.
+    /// Where the scan wants the radio to listen, and how long; `None` without a slot.
     pub(crate) fn dwell(&self) -> Option<Dwell> {
         let Running {
             id, slot, brief, ..

@@ -9,7 +9,7 @@ use crate::counters::{Counters, VmCounters};
 use crate::nic::Nic;
 use crate::power_save::AwakeTime;
 
-/// One vMAC, for reports.
+/// How one vMAC stands, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VmacView {
     /// The VM that it belongs to.
@@ -18,17 +18,17 @@ pub struct VmacView {
     pub address: MacAddr,
     /// Its BSS; zero when none.
     pub bssid: MacAddr,
-    /// Its channel, once configured.
+    /// Where its driver has configured it to be; `None` before that.
     pub channel: Option<Channel>,
-    /// True once associated.
+    /// Its driver has associated with the BSS.
     pub associated: bool,
-    /// Its share of the airtime, relative to the others'.
+    /// Its share of the airtime relative to the other vMACs', 1 to [`crate::MAX_WEIGHT`].
     pub weight: u16,
     /// Beacons of its BSS since it associated; only those are expected for which the radio was there.
     pub beacons: MissedBeacons,
     /// The longest time without a beacon since it associated, absence included.
     pub longest_silence: Micros,
-    /// Its VM's counters.
+    /// What was counted of its VM, across resets.
     pub counters: VmCounters,
 }
 
@@ -42,16 +42,16 @@ pub struct ContextView {
     pub share: u64,
     /// Time that the radio has spent there, up to its last leaving for another channel.
     pub time: Micros,
-    /// How often it has come there.
+    /// How often the radio has come there.
     pub visits: u64,
     /// Beacons that its vMACs have heard since each associated.
     pub beacons_heard: u64,
-    /// Missed though the radio was there.
+    /// Beacons that they missed though the radio was there.
     pub beacons_missed: u64,
 }
 
 impl Nic {
-    /// Every vMAC there is.
+    /// How each vMAC stands, by VM-ID.
     pub fn vmacs(&self) -> impl Iterator<Item = VmacView> {
         self.card.vmacs.iter().map(|(vm, vmac)| VmacView {
             vm,
@@ -77,7 +77,7 @@ impl Nic {
                 channel: account.channel,
                 share: context.map_or(0, |context| accounts.share(now, &contexts, context)),
                 time: account.time,
-                visits: account.visits,
+                visits: account.arrivals,
                 beacons_heard: heard,
                 beacons_missed: missed,
             }
@@ -96,7 +96,7 @@ impl Nic {
         })
     }
 
-    /// Counters of the card.
+    /// What was counted of the card as a whole.
     pub fn counters(&self) -> Counters {
         Counters {
             pool_misses: self.tx.pool_misses() + self.rx.pool_misses(),
@@ -104,7 +104,7 @@ impl Nic {
         }
     }
 
-    /// Counters of one VM, also when it has no vMAC any more.
+    /// What was counted of one VM, also when it has no vMAC any more.
     pub fn vm_counters(&self, vm: VmId) -> VmCounters {
         self.card.out.vms[vm]
     }

@@ -22,7 +22,7 @@ pub(crate) struct Vmacs {
     /// The address of each vMAC that has one, in ascending order. Looked through for each frame: a short list is
     /// faster than a tree.
     addresses: ArrayVec<(MacAddr, VmId), MAX_VMS>,
-    /// vMACs that receive everything.
+    /// How many vMACs receive the frames of others.
     promiscuous: usize,
     assignments: Assignments,
 }
@@ -37,7 +37,7 @@ impl Vmacs {
         self.slots[vm].as_deref_mut()
     }
 
-    /// All that exist, by VM-ID.
+    /// Every vMAC that exists, by VM-ID.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (VmId, &Vmac)> {
         let slots = self.slots.iter();
         slots.filter_map(|(vm, slot)| Some((vm, slot.as_deref()?)))
@@ -70,7 +70,7 @@ impl Vmacs {
         self.promiscuous > 0
     }
 
-    /// Every address that is borne.
+    /// The addresses of all vMACs, in ascending order.
     pub(crate) fn addresses(&self) -> Vec<MacAddr> {
         self.addresses.iter().map(|&(address, _)| address).collect()
     }

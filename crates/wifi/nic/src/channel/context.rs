@@ -13,25 +13,29 @@ use arrayvec::ArrayVec;
 
 use crate::vmac::beacons::Due;
 
-/// In which every context that competes has its slice: the bound on how long one waits. More contexts make it longer,
-/// since a short slice is mostly leaving and arriving.
+/// Microseconds in which every context that competes has its slice: the bound on how long a context waits. Many
+/// contexts make the cycle longer, since a short slice is mostly leaving and arriving.
 const CYCLE: u64 = 100_000;
+/// Microseconds of the cycle for each context that competes, where that is more.
 const CYCLE_PER_CONTEXT: u64 = 25_000;
-/// Shortest slice.
+/// Shortest slice of a context that has work.
 const SHORTEST: Micros = Micros::from_millis(10);
-/// A context without work is left this long after its last frame, or after arrival when none came at all: an access
-/// point sends what it kept as soon as it knows that its station is awake.
+/// A context without work is left this long after its last frame: an access point sends what it kept as soon as it
+/// knows that its station is awake.
 const QUIET: Micros = Micros::from_millis(10);
+/// Stay at a context at which no frame came at all.
 const NOTHING: Micros = Micros::from_millis(4);
 /// Longest stay for the sake of a vMAC that joins.
 const JOINING: Micros = Micros::from_millis(250);
-/// From leaving one context to hearing another's beacon: planned for, and at least.
+/// From leaving one context to hearing another's beacon, as planned for.
 const LEAD: Micros = Micros::from_millis(6);
+/// The same at the least.
 const TRAVEL: Micros = Micros::from_millis(3);
-/// How long the own beacon is waited for, before and after its time.
+/// A slice that would end so soon before the beacon of its own context lasts until that beacon.
 const HOLD: Micros = Micros::from_millis(15);
+/// How long after its time that beacon is waited for.
 const BEACON_WAIT: Micros = Micros::from_millis(8);
-/// A stay that looks for beacons of unknown time.
+/// Stay that looks for beacons of unknown time: longer than the usual interval of 102.4 ms.
 const SEARCH: Micros = Micros::from_millis(110);
 /// Beacons not heard in a row that end even a stay for a vMAC that joins.
 const PRESSING: u64 = 3;
@@ -40,21 +44,22 @@ const PRESSING: u64 = 3;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChannelContext {
     pub(crate) channel: Channel,
-    /// Of its vMACs that have work.
+    /// Sum of the weights of its vMACs that have work.
     pub(crate) weight: u32,
-    /// Something waits to be sent.
+    /// A frame of one of its vMACs waits to be sent.
     pub(crate) pending: bool,
-    /// The last data frame to or from one of its vMACs.
+    /// When the last data frame went to or came from one of its vMACs.
     pub(crate) traffic: Instant,
     /// Until when one of its vMACs is in the middle of joining.
     pub(crate) joining: Option<Instant>,
-    /// Associated, and the time of its beacons is not known: it needs its slices whatever it does.
+    /// One of its vMACs is associated and does not know when its beacons come: the context needs its slices whatever its
+    /// vMACs do.
     pub(crate) blind: bool,
-    /// Its next beacon.
+    /// The beacon for which the radio is to be there next.
     pub(crate) beacon: Option<Due>,
-    /// The last beacon heard.
+    /// When one of its vMACs last heard its beacon.
     pub(crate) heard_at: Instant,
-    /// Until when group frames may follow it.
+    /// Until when group frames may follow that beacon.
     pub(crate) group_until: Instant,
 }
 
@@ -77,7 +82,7 @@ impl ChannelContext {
         self.weight.max(1)
     }
 
-    /// From where on its next beacon is looked for, the radio being here or elsewhere.
+    /// From when on a context's next beacon is looked for. `present`: the radio is on its channel.
     pub(crate) fn beacon_from(now: Instant, present: bool) -> Instant {
         if present {
             now.saturating_sub(BEACON_WAIT)
@@ -86,7 +91,7 @@ impl ChannelContext {
         }
     }
 
-    /// When nothing more is to be expected of a stay since `since`; `None` while something waits.
+    /// When nothing more is to be expected of a stay that began at `since`; `None` while a frame waits to be sent.
     fn quiet_at(&self, since: Instant) -> Option<Instant> {
         if self.pending {
             return None;
@@ -99,20 +104,21 @@ impl ChannelContext {
     }
 }
 
-/// ChannelContext channels, each once.
+/// The channel contexts of a card: for each primary channel one, as many as vMACs at most.
 pub(crate) type Contexts = ArrayVec<ChannelContext, MAX_VMS>;
 
-/// What one context has had.
+/// What one channel has had as a context.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Account {
     pub(crate) channel: Channel,
-    /// Microseconds that it is owed, or owes.
+    /// Microseconds that the context is owed; below zero: that it owes the others.
     credit: i64,
-    /// Had work when it was left.
+    /// Its vMACs had work when the radio left it.
     active: bool,
-    /// All time there.
+    /// Time that the radio has spent there, up to its last leaving.
     pub(crate) time: Micros,
-    pub(crate) visits: u64,
+    /// How often the radio has come there.
+    pub(crate) arrivals: u64,
 }
 
 /// The accounts of all contexts that there ever were: as many as there are channels at most.
@@ -148,18 +154,18 @@ impl Accounts {
             credit: 0,
             active: false,
             time: Micros(0),
-            visits: 0,
+            arrivals: 0,
         };
         change(&mut account);
         self.0.push(account);
     }
 
-    /// The radio arrives.
+    /// The radio arrives on the channel of a context.
     pub(crate) fn arrive(&mut self, channel: Channel) {
-        self.change(channel, |account| account.visits += 1);
+        self.change(channel, |account| account.arrivals += 1);
     }
 
-    /// The radio leaves for another channel after a stay since `since`.
+    /// The radio leaves `channel`, where it has been since `since`, for another one.
     pub(crate) fn leave(
         &mut self,
         now: Instant,
@@ -221,7 +227,7 @@ impl Accounts {
         u64::from(context.weight()) * 1_000 / total
     }
 
-    /// When to leave `here`, where the radio has been since `since`; `None` while nobody else needs it.
+    /// When to leave `here`, where the radio has been since `since`; `None` while no other context needs the radio.
     pub(crate) fn plan(
         &self,
         now: Instant,
@@ -240,7 +246,7 @@ impl Accounts {
             .min_by_key(|leave| leave.at)
     }
 
-    /// The end of the slice, if somebody waits for it.
+    /// When the slice of `here` ends; `None` while no other context competes.
     fn slice_end(
         &self,
         now: Instant,
@@ -333,7 +339,7 @@ fn beacon_call(
     Some(leave(due.at + due.interval))
 }
 
-/// True when leaving at `at` would miss an own beacon that matters as much as the other one.
+/// True when leaving `here` at `at` would miss a beacon of its own that matters as much as the `other` one.
 fn own_comes_first(here: &ChannelContext, at: Instant, other: Due) -> bool {
     here.beacon.is_some_and(|own| {
         let missed = own.at + BEACON_WAIT > at && own.at < other.at + LEAD;

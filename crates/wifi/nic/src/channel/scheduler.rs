@@ -64,7 +64,7 @@ pub(crate) struct Demand {
     pub(crate) scan: Option<Dwell>,
 }
 
-/// What the NIC is to do now.
+/// What the NIC is to do next, on the way of the radio to where it ought to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Take back what has not begun to be sent.
@@ -77,11 +77,11 @@ pub(crate) enum Action {
     EndDwell(Dwell),
 }
 
-/// What comes next.
+/// The outcome of one decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Apply(Action),
-    /// Nothing until then, or until the demand changes.
+    /// Nothing is to be done until this time, or until the demand changes; `None`: until it changes.
     IdleUntil(Option<Instant>),
 }
 
@@ -103,7 +103,7 @@ enum Phase {
     Announcing {
         target: Target,
         until: Instant,
-        /// An access point was told.
+        /// An access point was told that its station sleeps, and may still be sending what it had begun.
         told: bool,
     },
     Lingering {
@@ -117,12 +117,12 @@ enum Phase {
     },
 }
 
-/// The schedule of one radio.
+/// Where one radio is, where it goes next, and what each context has had of it.
 pub(crate) struct ChannelScheduler {
     here: Option<Channel>,
     /// Since when the radio is on this primary channel.
     here_since: Instant,
-    /// The context that was left last.
+    /// The channel that the radio left last.
     last_context: Option<Channel>,
     accounts: Accounts,
     phase: Phase,
@@ -154,12 +154,12 @@ impl ChannelScheduler {
         self.here.is_some_and(|here| here.shares_primary(channel))
     }
 
-    /// Since when it has been on the primary channel of `channel`, if it is there.
+    /// Since when the radio has been on the primary channel of `channel`; `None` while it is elsewhere.
     pub(crate) fn present_since(&self, channel: Channel) -> Option<Instant> {
         self.is_at(channel).then_some(self.here_since)
     }
 
-    /// What each context has had.
+    /// What each channel that was ever a context has had.
     pub(crate) fn accounts(&self) -> &Accounts {
         &self.accounts
     }
@@ -169,7 +169,7 @@ impl ChannelScheduler {
         matches!(self.phase, Phase::Settled { .. } | Phase::Scanning { .. })
     }
 
-    /// True when nothing is under way: the radio stays until a demand changes, or its slice is over.
+    /// True when no move is under way: the radio stays until a demand changes, or its slice is over.
     pub(crate) fn is_settled(&self) -> bool {
         matches!(self.phase, Phase::Settled { .. }) && self.actions.is_empty()
     }
@@ -182,7 +182,8 @@ impl ChannelScheduler {
         }
     }
 
-    /// Decides. `in_air`: frames whose end is not known yet. Call again after each [`Step::Apply`].
+    /// Decides what the NIC does next. `in_air`: frames whose end is not known yet. Call again after each
+    /// [`Step::Apply`].
     pub(crate) fn step(&mut self, now: Instant, demand: &Demand, in_air: usize) -> Step {
         if let Some(action) = self.actions.pop_front() {
             return Step::Apply(action);
@@ -237,7 +238,8 @@ impl ChannelScheduler {
         }
     }
 
-    /// Not at any context: a scan begins at once, else there is none or it is elsewhere.
+    /// The radio is at no context: a scan begins at once; without one the radio goes to a context, or to the idle
+    /// channel.
     fn settled_nowhere(&mut self, now: Instant, demand: &Demand) -> Option<Instant> {
         let Some(dwell) = demand.scan else {
             self.return_to_context(now, demand, now);
@@ -341,7 +343,7 @@ impl ChannelScheduler {
         None
     }
 
-    /// To the next context in turn, or to the idle channel.
+    /// Moves the radio to the next context in turn; without any, to the idle channel.
     fn return_to_context(&mut self, now: Instant, demand: &Demand, free_at: Instant) {
         let next = self.next_context(&demand.contexts);
         let first = demand.contexts.first().map(|context| context.channel);

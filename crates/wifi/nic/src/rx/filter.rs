@@ -21,13 +21,13 @@ use crate::vmac::beacons::BeaconFacts;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Share {
     Nothing,
-    /// As it is on the air.
+    /// The frame as it is on the air.
     Raw,
-    /// Its own: decrypted with its keys.
+    /// The frame decrypted with the vMAC's keys.
     Own,
 }
 
-/// The way in.
+/// The receiving side of the card: its buffers for decrypted frames.
 pub(crate) struct Receiver {
     pool: BufferPool,
 }

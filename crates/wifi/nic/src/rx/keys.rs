@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use airlane_dot11::{MacAddr, ccmp::Ccmp};
 use airlane_waist::{Cipher, Key, PerVm, StationIndex, VmId};
 
-/// Which key of a peer.
+/// Which of a peer's keys, by its use and its key ID (0 to 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum KeyKind {
     /// For frames to and from this vMAC alone, by key ID.
@@ -19,11 +19,11 @@ struct Entry {
     station: StationIndex,
     slot: u8,
     bytes: [u8; 16],
-    /// `None`: the driver decrypts.
+    /// The expanded key; `None` where the driver decrypts.
     ccmp: Option<Ccmp>,
 }
 
-/// All keys of all vMACs.
+/// The keys of all vMACs, and those that came with their frames.
 #[derive(Default)]
 pub(crate) struct KeyTable {
     entries: BTreeMap<(VmId, MacAddr, KeyKind), Entry>,

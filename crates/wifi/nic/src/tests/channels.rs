@@ -12,17 +12,17 @@ use super::world::*;
 
 /// A scan of one VM, channel by channel, active or not.
 pub(super) fn scan(number: usize, channels: &[(u16, bool)]) -> Vec<ScanSlot> {
-    let visits = channels.iter().enumerate();
-    visits
+    let slots = channels.iter().enumerate();
+    slots
         .map(|(at, &(channel, active))| ScanSlot {
             begins: at == 0,
-            ..visit(channel, &[(number, active)])
+            ..slot(channel, &[(number, active)])
         })
         .collect()
 }
 
-/// One visit of several VMs.
-fn visit(number: u16, participants: &[(usize, bool)]) -> ScanSlot {
+/// One scan slot of several VMs.
+fn slot(number: u16, participants: &[(usize, bool)]) -> ScanSlot {
     let dwell = |&(_, active): &(usize, bool)| if active { 30 } else { 120 };
     let longest = participants.iter().map(dwell).max().unwrap_or(0);
     ScanSlot {
@@ -70,7 +70,7 @@ fn up(world: &mut World, number: usize) {
 fn a_scan_without_neighbours_goes_straight_through_and_hears_beacons() {
     let mut world = World::new(&[36, 40]);
     up(&mut world, 0);
-    world.visit(scan(0, &[(36, false), (40, false)]));
+    world.scan(scan(0, &[(36, false), (40, false)]));
     world.run(Micros::from_millis(260));
     let (first, second) = (channel(36), channel(40));
     assert_eq!(
@@ -89,7 +89,7 @@ fn a_scan_without_neighbours_goes_straight_through_and_hears_beacons() {
 fn an_active_channel_gets_the_template_and_one_probe_per_name() {
     let mut world = World::new(&[36]);
     up(&mut world, 0);
-    world.visit(scan(0, &[(36, true)]));
+    world.scan(scan(0, &[(36, true)]));
     world.run(Micros::from_millis(100));
     let probes: Vec<&Buffer> = world.aps[0].heard.iter().collect();
     assert_eq!(probes.len(), 2);
@@ -109,7 +109,7 @@ fn a_scan_by_one_vm_loses_no_frame_of_a_neighbour() {
     world.join(0, 0);
     up(&mut world, 1);
     world.run(Micros::from_millis(1_100));
-    world.visit(scan(1, &[(36, true), (40, false), (44, true), (48, false)]));
+    world.scan(scan(1, &[(36, true), (40, false), (44, true), (48, false)]));
     for round in 0..200u16 {
         let body = round.to_le_bytes();
         world.send(0, &uplink(0, 0, &body), |_| {});
@@ -118,7 +118,7 @@ fn a_scan_by_one_vm_loses_no_frame_of_a_neighbour() {
         world.run(Micros::from_millis(5));
     }
     world.run(Micros::from_millis(500));
-    assert_eq!(world.visits_done, 4);
+    assert_eq!(world.slots_done, 4);
     assert!(world.beacons_of(1, 1) > 0, "the other channel was heard");
     let bodies = |frames: Vec<&Buffer>| {
         let body = |frame: &&Buffer| u16::from_le_bytes([frame[24], frame[25]]);
@@ -136,12 +136,12 @@ fn a_scan_by_one_vm_loses_no_frame_of_a_neighbour() {
 }
 
 #[test]
-fn a_visit_of_several_vms_probes_for_each_under_its_own_address() {
+fn a_slot_of_several_vms_probes_for_each_under_its_own_address() {
     let mut world = World::new(&[36]);
     for number in 0..3 {
         up(&mut world, number);
     }
-    world.visit(vec![visit(36, &[(0, true), (1, false), (2, true)])]);
+    world.scan(vec![slot(36, &[(0, true), (1, false), (2, true)])]);
     world.run(Micros::from_millis(130));
     let from = |probe: &Buffer| Header::parse(probe).unwrap().transmitter.unwrap();
     let probes: Vec<MacAddr> = world.aps[0].heard.iter().map(from).collect();
@@ -152,29 +152,29 @@ fn a_visit_of_several_vms_probes_for_each_under_its_own_address() {
         let here = channel(36);
         assert_eq!(world.scan_events(number), [begin(here), end(here)]);
     }
-    assert_eq!(world.visits_done, 1);
+    assert_eq!(world.slots_done, 1);
 }
 
 #[test]
-fn a_visitor_that_leaves_does_not_shorten_the_visit() {
+fn a_participant_that_leaves_does_not_shorten_the_dwell() {
     let mut world = World::new(&[36]);
     up(&mut world, 0);
     up(&mut world, 1);
-    world.visit(vec![visit(40, &[(0, true), (1, true)])]);
+    world.scan(vec![slot(40, &[(0, true), (1, true)])]);
     world.run(Micros::from_millis(10));
     assert_eq!(world.leave_scan(0), Ok(()));
     world.run(Micros::from_millis(10));
-    assert_eq!((world.visits_done, world.scan_events(1).len()), (0, 1));
+    assert_eq!((world.slots_done, world.scan_events(1).len()), (0, 1));
     world.run(Micros::from_millis(15));
-    assert_eq!((world.visits_done, world.scan_events(1).len()), (1, 2));
+    assert_eq!((world.slots_done, world.scan_events(1).len()), (1, 2));
 }
 
 #[test]
-fn one_visit_is_made_at_a_time() {
+fn one_slot_is_run_at_a_time() {
     let mut world = World::new(&[36]);
     up(&mut world, 0);
-    world.visit(scan(0, &[(36, false)]));
-    let second = visit(40, &[(0, false)]);
+    world.scan(scan(0, &[(36, false)]));
+    let second = slot(40, &[(0, false)]);
     let answer = world.request(NicRequest::ScanSlot(Box::new(second)));
     let busy = matches!(answer, Some(NicEvent::ScanDone(Err(Refusal::Busy))));
     assert!(busy, "{answer:?}");
@@ -197,19 +197,19 @@ fn a_nic_that_goes_slot_by_slot_says_so_and_refuses_a_list() {
 }
 
 #[test]
-fn with_its_last_visitor_a_visit_ends_and_the_radio_comes_home() {
+fn with_its_last_participant_a_slot_ends_and_the_radio_returns_to_its_context() {
     let mut world = World::new(&[36]);
     world.join(0, 0);
     up(&mut world, 1);
     world.run(Micros::from_millis(1_100));
-    world.visit(vec![visit(100, &[(0, false), (1, false)])]);
+    world.scan(vec![slot(100, &[(0, false), (1, false)])]);
     world.run(Micros::from_millis(30));
     assert_eq!(world.nic.channel(), Some(channel(100)));
     assert_eq!(world.leave_scan(0), Ok(()));
     world.run(Micros::from_millis(1));
     assert_eq!(world.nic.channel(), Some(channel(100)), "VM 1 still looks");
     world.ask(1, VifCommand::Reset);
-    assert_eq!(world.visits_done, 1, "answered at once");
+    assert_eq!(world.slots_done, 1, "answered at once");
     world.run(Micros::from_millis(1));
     assert_eq!(world.nic.channel(), Some(channel(36)));
     assert_eq!(world.leave_scan(0), Err(Refusal::NoScan));
@@ -226,7 +226,7 @@ fn a_scan_waits_while_a_neighbour_joins_but_not_for_ever() {
     world.answer(0, VifCommand::Initialize);
     world.configure(0, |c| c.associated = false, Some(0));
     up(&mut world, 1);
-    world.visit(scan(1, &[(100, false)]));
+    world.scan(scan(1, &[(100, false)]));
     world.run(Micros::from_millis(1_900));
     assert!(world.scan_events(1).is_empty());
     world.configure(0, |_| {}, Some(0));
@@ -240,7 +240,7 @@ fn two_networks_on_two_channels_are_both_served() {
     world.join(0, 0);
     world.join(1, 1);
     // The access points learn only from the first absence that their stations share a radio, and the first
-    // visit may be a long one: its vMAC has just joined.
+    // scan slot may be a long one: its vMAC has just joined.
     world.run(Micros::from_millis(400));
     for round in 0..100u8 {
         for number in [0, 1] {
@@ -376,7 +376,7 @@ fn scanning_the_own_channel_again_and_again_takes_nobodys_slices() {
     world.run(Micros::from_millis(1_500));
     let before = [36, 149].map(|number| time_at(&world, number));
     for _ in 0..60 {
-        world.visit(scan(0, &[(36, false)]));
+        world.scan(scan(0, &[(36, false)]));
         saturate(&mut world, &[0, 1], 50);
     }
     let [own, other] = [36, 149].map(|number| time_at(&world, number).0);

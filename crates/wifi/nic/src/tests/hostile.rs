@@ -76,7 +76,7 @@ fn any_command(rng: &mut SmallRng) -> VifCommand {
 }
 
 /// Whatever VMs ask for, as the host driver passes it on.
-fn any_visit(rng: &mut SmallRng) -> ScanSlot {
+fn any_slot(rng: &mut SmallRng) -> ScanSlot {
     let participant = |rng: &mut SmallRng, number| Participant {
         vm: vm(number),
         active: rng.random(),
@@ -140,7 +140,7 @@ proptest! {
             let number = rng.random_range(0..3);
             match rng.random_range(0..10) {
                 0 => drop(world.leave_scan(number)),
-                1 => drop(world.request(NicRequest::ScanSlot(Box::new(any_visit(&mut rng))))),
+                1 => drop(world.request(NicRequest::ScanSlot(Box::new(any_slot(&mut rng))))),
                 _ => {}
             }
             if rng.random_range(0..3) == 0 {

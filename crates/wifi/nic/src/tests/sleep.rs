@@ -69,7 +69,7 @@ fn a_vmac_that_joins_keeps_it_awake() {
 fn a_scan_wakes_it_and_it_sleeps_again() {
     let mut world = joined(&[36, 40], 0);
     let scan = super::channels::scan(0, &[(36, false), (40, false)]);
-    world.visit(scan);
+    world.scan(scan);
     world.run(SPAN);
     assert_eq!(world.scan_events(0).len(), 4);
     assert!(world.beacons_of(0, 1) > 0, "it was on for the scan");

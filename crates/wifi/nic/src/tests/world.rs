@@ -32,8 +32,8 @@ pub(super) struct World {
     pub(super) now: Instant,
     pub(super) events: Vec<(VmId, Event)>,
     /// Visits answered.
-    pub(super) visits_done: usize,
-    visits: VecDeque<ScanSlot>,
+    pub(super) slots_done: usize,
+    slots: VecDeque<ScanSlot>,
     /// How often the card's own timers, and nothing else, have moved the clock.
     pub(super) wakes: u64,
     memory: Memory,
@@ -91,8 +91,8 @@ impl World {
             aps,
             now: Instant(0),
             events: Vec::new(),
-            visits_done: 0,
-            visits: VecDeque::new(),
+            slots_done: 0,
+            slots: VecDeque::new(),
             wakes: 0,
             memory: Memory::anonymous(MEMORY).unwrap(),
             at: 0,
@@ -231,11 +231,11 @@ impl World {
         let end = self.now + span;
         loop {
             let wake = self.nic.step(self.now, &mut self.air);
-            let visits = self.visits_done;
+            let before = self.slots_done;
             self.collect();
             let beacon = self.beacons();
             let air = self.air.step(self.now);
-            if self.route() || visits != self.visits_done {
+            if self.route() || before != self.slots_done {
                 continue;
             }
             let next = [wake, air, beacon].into_iter().flatten().min();
@@ -265,17 +265,17 @@ impl World {
         any
     }
 
-    /// Has these visits made, one after the other, as the host driver does.
-    pub(super) fn visit(&mut self, visits: Vec<ScanSlot>) {
-        self.visits.extend(visits);
-        self.next_visit();
+    /// Has the card listen in these scan slots, one after the other, as the host driver does.
+    pub(super) fn scan(&mut self, slots: Vec<ScanSlot>) {
+        self.slots.extend(slots);
+        self.next_slot();
     }
 
-    fn next_visit(&mut self) {
-        let Some(visit) = self.visits.pop_front() else {
+    fn next_slot(&mut self) {
+        let Some(slot) = self.slots.pop_front() else {
             return;
         };
-        let request = NicRequest::ScanSlot(Box::new(visit));
+        let request = NicRequest::ScanSlot(Box::new(slot));
         self.nic.request(self.now, request, &mut self.air);
     }
 
@@ -286,8 +286,8 @@ impl World {
                 NicEvent::Vif(vm, event) => self.events.push((vm, event)),
                 other => {
                     if matches!(other, NicEvent::ScanDone(Ok(()))) {
-                        self.visits_done += 1;
-                        self.next_visit();
+                        self.slots_done += 1;
+                        self.next_slot();
                     }
                     for_host = Some(other);
                 }

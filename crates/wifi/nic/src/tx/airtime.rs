@@ -9,19 +9,21 @@ use airlane_waist::{MAX_VMS, PerVm, VmId};
 
 use crate::tx::frame::Prepared;
 
-/// Slot and SIFS (IEEE 802.11-2020 table 17-21).
+/// Microseconds of a slot (IEEE 802.11-2020 table 17-21).
 const SLOT: u64 = 9;
+/// Microseconds of a SIFS (the same table).
 const SIFS: u64 = 16;
-/// Preamble, gap and answer around a frame, and that of a frame among many in one A-MPDU.
+/// Microseconds of preamble, gap and answer around a frame.
 const OVERHEAD: u64 = 120;
+/// A frame's part in those of an A-MPDU of many frames.
 const SHARED_OVERHEAD: u64 = 8;
 
 /// What the air has of one access category.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Held {
-    /// Its estimated time.
+    /// Estimated airtime of those frames.
     pub(crate) cost: Micros,
-    /// Frames that may share PPDUs.
+    /// How many of those frames may share PPDUs.
     pub(crate) aggregates: usize,
 }
 
@@ -39,7 +41,7 @@ impl Held {
     }
 }
 
-/// The A-MPDU whose frames end now.
+/// The last A-MPDU that ended, whose frames are told one by one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastAggregate {
     pub(crate) at: Instant,
@@ -57,7 +59,7 @@ impl LastAggregate {
     }
 }
 
-/// What one attempt takes, roughly.
+/// What one attempt for a frame of `length` bytes takes, roughly. `shared`: it may share a PPDU.
 pub(crate) fn estimate(length: usize, rate: Rate, shared: bool) -> Micros {
     let overhead = if shared { SHARED_OVERHEAD } else { OVERHEAD };
     let tenths = u64::from(rate.hundred_kbps()).max(1);

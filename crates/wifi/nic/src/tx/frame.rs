@@ -17,9 +17,10 @@ pub(crate) struct Prepared {
     /// As the air gets it. Token, channel and channel access are set each time it goes there.
     pub(crate) transmission: Transmission,
     pub(crate) sequence_control: u16,
-    /// What it is expected to cost: one attempt.
+    /// Airtime that one attempt is expected to take.
     pub(crate) cost: Micros,
-    /// It tells the access point that the driver's station sleeps, or that it is awake.
+    /// What the frame tells the station's own access point: that the driver's station sleeps, or that it is awake.
+    /// `None`: it goes to another receiver.
     pub(crate) power_management: Option<bool>,
 }
 
@@ -107,7 +108,7 @@ pub(crate) struct OwnFrame {
     pub(crate) retries: Option<u8>,
 }
 
-/// What a token stands for.
+/// What the air sends for the card under one token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A frame of a VM, by its serial number.

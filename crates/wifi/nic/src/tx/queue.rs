@@ -33,11 +33,11 @@ pub(crate) struct Waiting {
 /// What is left to do about a frame.
 #[derive(Debug)]
 pub(crate) enum Work {
-    /// Everything: it is in the guest's memory.
+    /// All of it: the frame is in the guest's memory.
     Prepare(Transmit),
-    /// Sending only: it came back from the air unsent, and stands in the list of those to be reported.
+    /// Only sending: the frame came back from the air unsent, and stands in the list of those to be reported.
     Resend {
-        /// It may share a PPDU.
+        /// Whether the frame may share a PPDU.
         aggregates: bool,
     },
 }
@@ -62,7 +62,7 @@ struct Unreported {
 
 #[derive(Debug)]
 enum Stage {
-    /// Ready for the air.
+    /// The card's own copy, ready for the air.
     Ready {
         prepared: Prepared,
         /// What the air calls it while it has the frame; without one the frame is back in its own queue.
@@ -86,9 +86,9 @@ impl Unreported {
 #[derive(Debug)]
 pub(crate) struct Flush {
     pub(crate) tag: Tag,
-    /// Bit n: ring n.
+    /// The rings that are flushed; bit n: ring n.
     pub(crate) rings: u32,
-    /// Younger frames are not its business.
+    /// Serial number of the flush: it covers older frames only.
     pub(crate) before: u64,
     /// Frames taken out of the queues, to be reported after those on the air.
     pub(crate) taken: Vec<(Tag, TxReport)>,
@@ -108,21 +108,22 @@ fn in_mask(rings: u32, ring: u8) -> bool {
 /// All frames of one vMAC.
 #[derive(Debug, Default)]
 pub(crate) struct TxQueues {
-    /// Sorted by serial number.
+    /// Frames in their queues, sorted by serial number.
     waiting: PerAc<VecDeque<Waiting>>,
+    /// Frames that have left their queues, in the order in which they did.
     unreported: VecDeque<Unreported>,
-    /// Frames that the air has.
+    /// How many frames the air has.
     in_air: PerAc<usize>,
     flushes: Vec<Flush>,
 }
 
 impl TxQueues {
-    /// Frames that wait.
+    /// How many frames wait for the air.
     pub(crate) fn len(&self) -> usize {
         self.waiting.values().map(VecDeque::len).sum()
     }
 
-    /// True when no frame waits.
+    /// True when no frame waits for the air.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.values().all(VecDeque::is_empty)
     }
@@ -138,7 +139,7 @@ impl TxQueues {
         next.is_some_and(|waiting| waiting.work.aggregates())
     }
 
-    /// Frames of this category that the air has.
+    /// How many frames of this category the air has.
     pub(crate) fn in_air(&self, category: AccessCategory) -> usize {
         self.in_air[category]
     }

@@ -12,11 +12,11 @@ use airlane_waist::{MissedBeacons, Timing};
 const GRACE: Micros = Micros::from_millis(40);
 /// How long group frames may follow a beacon that announces them.
 const AFTER_BEACON: Micros = Micros::from_millis(5);
-/// Not heard in a row from which on their time counts as unknown.
+/// So many beacons not heard in a row make the time of the next ones unknown.
 const LOST: u64 = 4;
-/// Beacons that no sleep is longer than, whatever was asked for.
+/// The longest sleep in beacon intervals, whatever was asked for.
 const LONGEST_SLEEP: u32 = 64;
-/// Missed in a row from which on the driver is told; its own threshold (`dvm/rx.c`,
+/// From so many missed beacons in a row on the driver is told: its own threshold (`dvm/rx.c`,
 /// missed_beacon_threshold).
 const TOLD_FROM: u32 = 5;
 
@@ -26,9 +26,9 @@ pub(crate) struct BeaconFacts {
     pub(crate) interval: Micros,
     /// Beacons until the next DTIM, and from DTIM to DTIM.
     pub(crate) dtim: Option<(u8, u8)>,
-    /// Group frames follow.
+    /// Group frames follow this beacon.
     pub(crate) group: bool,
-    /// Frames wait for the station itself.
+    /// The access point keeps frames for the station itself.
     pub(crate) unicast: bool,
 }
 
@@ -47,36 +47,36 @@ impl BeaconFacts {
     }
 }
 
-/// A beacon to come.
+/// A beacon for which the radio may have to be on its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
     pub(crate) at: Instant,
     pub(crate) interval: Micros,
-    /// Not heard in a row up to now, for whatever reason; one more for a beacon that group frames follow.
+    /// Beacons not heard in a row up to now, for whatever reason; one more where group frames follow this one.
     pub(crate) urgency: u64,
 }
 
-/// The state of one association.
+/// What is known of the beacons of one association.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Beacons {
-    /// Zero: unknown.
+    /// Time from one beacon to the next; zero: unknown.
     interval: Micros,
     /// The first target beacon transmission time (TBTT) of which nothing is known yet.
     next: Option<Instant>,
     heard_at: Instant,
-    /// Their time is known from one that was heard.
+    /// When beacons come is known from one that was heard.
     anchored: bool,
     longest_silence: Micros,
     /// A TBTT with group frames behind it, and beacons from one to the next.
     dtim: Option<(Instant, u64)>,
     group_until: Instant,
-    /// The last one has said that frames wait.
+    /// The last beacon has said that frames wait for the station.
     unicast: bool,
     counts: MissedBeacons,
 }
 
 impl Beacons {
-    /// A new association: nothing is counted yet. An access point that is never heard is missed, too.
+    /// Begins to count for a new association. An access point that is never heard is missed, too.
     pub(crate) fn start(&mut self, now: Instant) {
         *self = Self {
             interval: self.interval,
@@ -86,7 +86,7 @@ impl Beacons {
         self.next = self.known_interval().map(|interval| now + interval);
     }
 
-    /// The driver says how far apart they are.
+    /// The driver says how far apart beacons are.
     pub(crate) fn set_timing(&mut self, now: Instant, timing: &Timing) {
         self.interval = time_units(u64::from(timing.beacon_interval));
         if self.next.is_none() {
@@ -98,12 +98,12 @@ impl Beacons {
         self.counts
     }
 
-    /// The longest time from one that was heard to the next that was heard.
+    /// The longest time from one beacon that was heard to the next that was heard.
     pub(crate) fn longest_silence(&self) -> Micros {
         self.longest_silence
     }
 
-    /// Until when group frames may follow the last one.
+    /// Until when group frames may follow the last beacon.
     pub(crate) fn group_until(&self) -> Instant {
         self.group_until
     }
@@ -115,22 +115,22 @@ impl Beacons {
         }
     }
 
-    /// True when the last one has said that frames wait for the station.
+    /// True when the last beacon has said that frames wait for the station.
     pub(crate) fn promises_frames(&self) -> bool {
         self.unicast
     }
 
-    /// They are being fetched.
+    /// The frames that the last beacon promised are being fetched.
     pub(crate) fn fetch(&mut self) {
         self.unicast = false;
     }
 
-    /// When the last one was heard.
+    /// When the last beacon was heard.
     pub(crate) fn heard_at(&self) -> Instant {
         self.heard_at
     }
 
-    /// One has come.
+    /// Takes in a beacon of the BSS.
     pub(crate) fn heard(&mut self, at: Instant, facts: &BeaconFacts) {
         if self.interval == Micros(0) {
             self.interval = facts.interval;
@@ -189,13 +189,13 @@ impl Beacons {
         Some(next + Micros(passed.saturating_mul(interval.0)))
     }
 
-    /// Intervals since the last one was heard, or since the association.
+    /// Beacon intervals since the last beacon was heard, or since the association.
     fn unheard(&self, now: Instant) -> u64 {
         let interval = self.known_interval().unwrap_or(Micros(1));
         now.saturating_since(self.heard_at).0 / interval.0
     }
 
-    /// The beacon at `from` or later; `None` while it is not known when they come.
+    /// The first beacon at `from` or later; `None` while it is not known when beacons come.
     pub(crate) fn due(&self, now: Instant, from: Instant) -> Option<Due> {
         let unheard = self.unheard(now);
         if !self.anchored || unheard >= LOST {
@@ -209,13 +209,13 @@ impl Beacons {
         })
     }
 
-    /// True while they come, at known times.
+    /// True while beacons come, at known times.
     pub(crate) fn are_regular(&self) -> bool {
         self.anchored && u64::from(self.counts.consecutive) < LOST
     }
 
-    /// The first one at `from` or later that a station must hear which sleeps through fewer than `longest`: a DTIM,
-    /// or the one whose turn it is. After one that has not come, the next.
+    /// The first beacon at `from` or later that a station must hear which sleeps through fewer than `longest` of them: a
+    /// DTIM, or the one whose turn it is. After a beacon that has not come, the next.
     pub(crate) fn needed(&self, from: Instant, longest: u32) -> Option<Instant> {
         let (first, interval) = (self.awaited(from)?, self.known_interval()?);
         if self.counts.consecutive > 0 {
@@ -242,13 +242,13 @@ impl Beacons {
         period <= 1 || beacons.is_multiple_of(period)
     }
 
-    /// When the one that is awaited counts as missed; the radio is on its channel since `here`.
+    /// When the beacon that is awaited counts as missed; the radio is on its channel since `here`.
     pub(crate) fn deadline(&self, here: Option<Instant>) -> Option<Instant> {
         Some(self.awaited(here?)? + GRACE)
     }
 
-    /// Counts one that has not come; what to tell the driver, if anything. Called late it counts one, not many:
-    /// those that follow may still be on their way to us.
+    /// Counts a beacon that has not come; gives what to tell the driver, if anything. Called late it counts one beacon,
+    /// not many: those that follow may still be on their way.
     pub(crate) fn pass(&mut self, now: Instant, here: Option<Instant>) -> Option<MissedBeacons> {
         if self.deadline(here)? > now {
             return None;

@@ -25,7 +25,7 @@ const HANDSHAKE: Micros = Micros::from_millis(1_000);
 /// Attempts beyond the first for a null frame.
 const ANNOUNCE_RETRIES: u8 = 4;
 
-/// One vMAC.
+/// What the card keeps of one VM.
 #[derive(Debug)]
 pub(crate) struct Vmac {
     pub(crate) config: Option<VifConfig>,
@@ -33,12 +33,13 @@ pub(crate) struct Vmac {
     pub(crate) edca: PerAc<EdcaParameters>,
     pub(crate) timing: Timing,
     pub(crate) beacons: Beacons,
-    /// The last data frame to it, and from it.
+    /// When the last data frame to it came.
     pub(crate) received_at: Instant,
+    /// When its last frame went to the air.
     pub(crate) sent_at: Instant,
     /// When its access point was last told, because of frames, that it is awake again.
     pub(crate) woken_at: Instant,
-    /// Instead of the radio's own.
+    /// Transmit power that its driver has set; `None`: the radio's own.
     pub(crate) tx_power: Option<Dbm>,
     pub(crate) statistics: Statistics,
     sequence: u16,
@@ -50,7 +51,7 @@ pub(crate) struct Vmac {
     pub(crate) pm_announced: bool,
     /// Its driver has told the access point that it sleeps.
     pub(crate) driver_sleeps: bool,
-    /// When and where it follows its access point.
+    /// When it follows its access point to another channel, and to which.
     pub(crate) switch: Option<(Instant, Channel)>,
 }
 
@@ -94,7 +95,7 @@ impl Vmac {
         config.map_or(0, |config| config.association_id & 0x3fff)
     }
 
-    /// Its channel, once configured.
+    /// Where its driver has configured it to be.
     pub(crate) fn channel(&self) -> Option<Channel> {
         self.config.as_ref().map(|config| config.channel)
     }
@@ -127,7 +128,7 @@ impl Vmac {
         }
     }
 
-    /// Takes a new configuration.
+    /// Takes a new configuration from its driver.
     pub(crate) fn configure(&mut self, now: Instant, config: VifConfig) {
         let old = (self.bssid(), self.associated());
         if config.forget_stations {
@@ -172,7 +173,7 @@ impl Vmac {
         (now < until).then_some(until)
     }
 
-    /// The last data frame to it or from it.
+    /// When the last data frame went to it or came from it.
     pub(crate) fn traffic_at(&self) -> Instant {
         self.received_at.max(self.sent_at)
     }
@@ -259,11 +260,11 @@ impl Vmac {
 pub(crate) struct Station {
     pub(crate) address: MacAddr,
     pub(crate) rates: RateTable,
-    /// What it can receive.
+    /// What the peer can receive.
     ht: PeerHt,
-    /// What the driver wants of A-MPDUs to it.
+    /// What the driver wants of A-MPDUs to the peer.
     limits: AggregationLimits,
-    /// Bit n: we receive TID n under a block-ack agreement.
+    /// Bit n: the vMAC receives TID n from the peer under a block-ack agreement.
     agreements: u16,
 }
 
