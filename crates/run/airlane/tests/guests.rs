@@ -205,7 +205,7 @@ fn two_vms_on_two_channels_keep_their_associations() {
 fn two_vms_on_two_cards_join_the_networks_beside_their_own_cards() {
     let run = run("two-cards", "6.12");
     run.assert_passed();
-    for (name, card) in [("it", "west"), ("user", "east")] {
+    for (name, card, channel) in [("it", "west", "36"), ("user", "east", "44")] {
         let vm = run.vm(name);
         assert_eq!(vm["card_name"], card);
         let signal = vm["signal_dbm"].as_i64();
@@ -218,6 +218,10 @@ fn two_vms_on_two_cards_join_the_networks_beside_their_own_cards() {
             let counted = radio["counters"][counter].as_u64();
             assert!(counted > Some(0), "{card}: {radio:#}");
         }
+        let channels = radio["channels"].as_object().expect("channels");
+        assert_eq!(channels.keys().collect::<Vec<_>>(), [channel], "{card}");
+        let heard = channels[channel]["beacons_heard"].as_u64();
+        assert!(heard > Some(0), "{card}: {radio:#}");
     }
 }
 

@@ -115,6 +115,20 @@ pub struct Counters {
     pub radios: BTreeMap<String, CardRadio>,
 }
 
+impl Counters {
+    /// Puts back what went with the VMs, as it was `before` they ended: their vMACs, and what their networks' channels had.
+    pub fn keep(&mut self, before: Self) {
+        for (vm, counts) in before.vmacs {
+            self.vmacs.entry(vm).or_insert(counts);
+        }
+        self.channels.extend(before.channels);
+        for (card, radio) in before.radios {
+            let now = self.radios.entry(card).or_default();
+            now.channels.extend(radio.channels);
+        }
+    }
+}
+
 /// The radio of one of several cards.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CardRadio {
@@ -194,6 +208,43 @@ mod tests {
             .map(|error| error.to_string())
             .collect();
         assert_eq!(errors, [""; 0]);
+    }
+
+    fn counts(name: &str, count: u64) -> Counts {
+        [(name.to_owned(), count)].into()
+    }
+
+    fn on_36(beacons: u64) -> BTreeMap<String, Counts> {
+        [("36".to_owned(), counts("beacons_heard", beacons))].into()
+    }
+
+    /// A run with one card and, unlike any, two more: with what its VM's network had while the VM was there.
+    fn counted(beacons: u64, tunes: u64) -> Counters {
+        let radio = |_| CardRadio {
+            counters: counts("nic_tunes", tunes),
+            channels: on_36(beacons),
+        };
+        let cards = ["attic", "cellar"].map(str::to_owned).into_iter();
+        Counters {
+            channels: on_36(beacons),
+            radios: cards.map(|card| (card.clone(), radio(card))).collect(),
+            ..Counters::default()
+        }
+    }
+
+    #[test]
+    fn what_went_with_the_vms_is_reported_as_it_was_before() {
+        let mut before = counted(70, 5);
+        before.vmacs.insert("it".to_owned(), counts("sent", 9));
+        let mut counters = counted(0, 6);
+        counters.keep(before);
+        assert_eq!(counters.vmacs["it"]["sent"], 9);
+        assert_eq!(counters.channels["36"]["beacons_heard"], 70);
+        for card in ["attic", "cellar"] {
+            let radio = &counters.radios[card];
+            assert_eq!(radio.channels["36"]["beacons_heard"], 70, "{card}");
+            assert_eq!(radio.counters["nic_tunes"], 6, "{card}: counted to the end");
+        }
     }
 
     #[test]

@@ -268,7 +268,7 @@ fn take_down(mut session: Session) -> Result<(Vec<View>, report::Counters, Optio
         .collect();
     session.progress.end();
     let cards = session.cards.take();
-    // A vMAC goes with its VM, so its counters are read before.
+    // What is counted of a vMAC, and of its beacons, goes with its VM: it is read before.
     let before = cards
         .as_ref()
         .map(|cards| cards.counters(scenario))
@@ -278,9 +278,7 @@ fn take_down(mut session: Session) -> Result<(Vec<View>, report::Counters, Optio
         return Ok((views, report::Counters::default(), None));
     };
     let (mut counters, trace) = cards.stop(scenario)?;
-    for (vm, counts) in before?.unwrap_or_default().vmacs {
-        counters.vmacs.entry(vm).or_insert(counts);
-    }
+    counters.keep(before?.unwrap_or_default());
     Ok((views, counters, trace))
 }
 

@@ -40,7 +40,7 @@ pub struct ContextView {
     /// The part of the time that is its while all that compete now do, in thousandths; zero when no vMAC needs it
     /// any more.
     pub share: u64,
-    /// Time that the radio has spent there, up to its last leaving for another channel.
+    /// Time that the radio has spent there so far.
     pub time: Micros,
     /// How often the radio has come there.
     pub visits: u64,
@@ -73,10 +73,12 @@ impl Nic {
         accounts.iter().map(move |account| {
             let context = find(&contexts, Some(account.channel));
             let (heard, missed) = self.beacons_on(account.channel);
+            let present = self.scheduler.present_since(account.channel);
+            let stay = present.map_or(Micros(0), |since| now.saturating_since(since));
             ContextView {
                 channel: account.channel,
                 share: context.map_or(0, |context| accounts.share(now, &contexts, context)),
-                time: account.time,
+                time: account.time + stay,
                 visits: account.arrivals,
                 beacons_heard: heard,
                 beacons_missed: missed,

@@ -165,6 +165,13 @@ impl Accounts {
         self.change(channel, |account| account.arrivals += 1);
     }
 
+    /// The radio stays on a channel that is a context now. It counts as arrived if it was there before it was one.
+    pub(crate) fn stay(&mut self, channel: Channel) {
+        if self.of(channel).is_none() {
+            self.arrive(channel);
+        }
+    }
+
     /// The radio leaves `channel`, where it has been since `since`, for another one.
     pub(crate) fn leave(
         &mut self,

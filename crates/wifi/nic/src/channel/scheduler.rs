@@ -218,6 +218,7 @@ impl ChannelScheduler {
             self.tune(now, demand, context.channel);
             return None;
         }
+        self.accounts.stay(context.channel);
         let since = self.here_since;
         let leave = self.accounts.plan(now, &demand.contexts, context, since);
         match (leave, demand.scan) {

@@ -326,6 +326,26 @@ fn time_at(world: &World, number: u16) -> Micros {
     home.map(|home| home.time).unwrap_or_default()
 }
 
+/// A scan has left the radio where the network is: it never comes there for the network's sake.
+#[test]
+fn a_radio_that_is_on_the_channel_of_its_only_network_already_has_come_there_once() {
+    let mut world = World::new(&[36]);
+    up(&mut world, 0);
+    world.scan(scan(0, &[(44, false), (36, false)]));
+    world.run(Micros::from_millis(300));
+    world.join(0, 0);
+    let joined = world.now;
+    world.run(Micros::from_millis(1_000));
+    let contexts: Vec<_> = world.nic.contexts(world.now).collect();
+    let [context] = contexts[..] else {
+        panic!("one channel: {contexts:?}");
+    };
+    assert_eq!((context.channel, context.visits), (channel(36), 1));
+    assert!(context.beacons_heard > 5, "{context:?}");
+    let since = world.now.saturating_since(joined);
+    assert!(context.time >= since, "{context:?} after {since:?}");
+}
+
 #[test]
 fn weights_divide_the_time_between_channels() {
     let mut world = World::new(&[36, 149]);
