@@ -9,7 +9,7 @@ use airlane_dot11::{Band, Buffer, Channel, MacAddr, OfdmRate, Rate};
 use airlane_iwl::{Device, Identity, Model};
 use airlane_iwl_driver::{FakeDriver, Station, TxOptions};
 use airlane_lane::ring::{NoWake, Receiver, Sender};
-use airlane_lane::{Instant, Micros};
+use airlane_lane::{Instant, LaneMessage, Micros};
 use airlane_waist::{Event, Request, VmId};
 
 use crate::behind::{Behind, radio};
@@ -38,8 +38,8 @@ struct Lane {
     vm: VmId,
     address: MacAddr,
     driver: FakeDriver,
-    to_radio: Sender<Request>,
-    requests: Receiver<Request>,
+    to_radio: Sender<LaneMessage<Request>>,
+    requests: Receiver<LaneMessage<Request>>,
     to_card: Sender<Event>,
     events: Receiver<Event>,
 }
@@ -163,14 +163,16 @@ impl Lane {
     /// The lane's thread asks the card until it has nothing more.
     fn ask(&mut self, probe: &impl Probe) {
         while let Some(request) = probe.stage(Fetch, || self.driver.device().next_request()) {
-            let pushed = probe.stage(Ring, || self.to_radio.push(request).is_ok());
+            let pushed = probe.stage(Ring, || {
+                self.to_radio.push(LaneMessage::Request(request)).is_ok()
+            });
             assert!(pushed, "the ring has room");
         }
     }
 
     /// The radio's thread takes what the lane has asked for.
     fn pass_on(&mut self, now: Instant, behind: &mut impl Behind, probe: &impl Probe) {
-        while let Some(request) = probe.stage(Ring, || self.requests.pop()) {
+        while let Some(LaneMessage::Request(request)) = probe.stage(Ring, || self.requests.pop()) {
             behind.request(now, self.vm, request, probe);
         }
     }

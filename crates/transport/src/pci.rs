@@ -126,6 +126,9 @@ pub struct MappableRegion<'a> {
 /// A card at the end of a lane: its thread serves the VM's messages, and exchanges with the radio, which has a thread of
 /// its own. A card that is served by a loop that runs its radio as well needs none of this.
 pub trait LaneEnd: PciDevice {
+    /// A VM's hypervisor has connected; its first message comes after this, and the card is polled once more before. That
+    /// it has gone shows when its server's `serve` returns.
+    fn attached(&mut self) {}
     /// Exchanges with the radio: called after each batch of messages and each wake-up.
     fn poll(&mut self);
     /// Asked before the thread may sleep. True: more has come from the radio, poll again instead.

@@ -25,6 +25,8 @@ struct Seen {
     /// The first bytes of the guest's memory, read by the card at the last poll.
     memory: [u8; 4],
     interrupts: u32,
+    /// Guests that have come, each before the card was polled for it.
+    attached: u32,
 }
 
 /// A card with a BAR of 64 bytes of memory, an MSI capability, and the guest's memory in reach.
@@ -93,6 +95,9 @@ impl PciDevice for Card {
 }
 
 impl LaneEnd for Card {
+    fn attached(&mut self) {
+        self.seen.lock().unwrap().attached += 1;
+    }
     fn poll(&mut self) {
         let mut bytes = [0; 4];
         if self.memory.read(0, &mut bytes).is_ok() {
@@ -280,6 +285,7 @@ fn the_card_reaches_the_guests_memory_while_the_guest_is_there() {
     let (mut commands, interrupts) = queues();
     let _front = connect(&bench.path, &next, [&commands, &interrupts]);
     ask(&next, &mut commands, &message(CFG_READ, 0, 1, 0, &[]), 8);
+    assert_eq!(bench.seen.lock().unwrap().attached, 2, "each is told");
     let counters = bench.end();
     assert_eq!((counters.connections, counters.maps), (2, 2));
 }

@@ -136,6 +136,10 @@ fn posted_writes_are_drained_in_one_batch_and_in_order() {
     let values: Vec<u32> = toy.log.iter().map(|&(_, value)| value).collect();
     assert_eq!(values, (0..102).collect::<Vec<_>>());
     assert_eq!((counters.messages, counters.writes), (103, 102));
+    let [(polls, writes)] = toy.attached[..] else {
+        panic!("one client has come: {:?}", toy.attached);
+    };
+    assert!(writes == 0 && polls < toy.polls, "told before, then polled");
     assert!(counters.batches <= 3, "{} batches", counters.batches);
 }
 

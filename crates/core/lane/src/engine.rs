@@ -32,6 +32,17 @@ impl From<Option<Instant>> for Next {
     }
 }
 
+/// What becomes of a virtual machine that attaches to a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// What the lane asks for from now on is done.
+    Admitted,
+    /// Its place is not free yet, since another virtual machine is still leaving it: ask again when the engine has run.
+    Later,
+    /// There is no place for it, for this reason. What the lane asks for is not done.
+    Refused(String),
+}
+
 /// How an event is passed on to its virtual machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
@@ -101,6 +112,17 @@ pub trait Engine {
     type Request: Send;
     /// What it is told.
     type Event: Send;
+
+    /// A virtual machine attaches to a lane. An engine whose lanes share nothing scarce admits each.
+    fn admit(&mut self, now: Instant, lane: LaneId) -> Admission {
+        let _ = (now, lane);
+        Admission::Admitted
+    }
+
+    /// The virtual machine that was admitted to a lane has gone: its place is another's.
+    fn dismiss(&mut self, now: Instant, lane: LaneId) {
+        let _ = (now, lane);
+    }
 
     /// Takes a request of a lane. What the engine has not given out as a lane is refused as it sees fit.
     fn request(&mut self, now: Instant, lane: LaneId, request: Self::Request);

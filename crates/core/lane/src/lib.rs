@@ -25,12 +25,12 @@ mod wake_up;
 
 pub use coalescing::{Coalescer, Coalescing, Verdict};
 pub use dispatcher::{Bytes, Cost, Dispatcher, MAX_WEIGHT, WhenEmpty};
-pub use engine::{Engine, EventKind, Next};
+pub use engine::{Admission, Engine, EventKind, Next};
 pub use event_coalescer::EventCoalescer;
 pub use lane_id::{LaneId, LaneSet, MAX_LANES};
 pub use lane_queues::{LaneQueues, QueueCounters};
 pub use polling::{PollCounters, PollGovernor, Polling};
-pub use ring::{DeviceEnd, EngineEnd, Lane};
+pub use ring::{DeviceEnd, EngineEnd, Lane, LaneMessage};
 pub use threads::{Threads, ThreadsError};
 pub use time::{Instant, Micros};
 pub use token_bucket::TokenBucket;

@@ -199,6 +199,17 @@ pub struct Lane<Q, E> {
     pub engine: EngineEnd<Q, E>,
 }
 
+/// What a device tells the engine behind its lane, in the order in which it happens.
+#[derive(Debug)]
+pub enum LaneMessage<Q> {
+    /// A virtual machine has attached: the requests that follow are its.
+    Attached,
+    /// The virtual machine asks for something.
+    Request(Q),
+    /// The virtual machine has gone: no request of it follows.
+    Detached,
+}
+
 /// The end of a lane that asks.
 pub struct DeviceEnd<Q, E> {
     /// To the engine.

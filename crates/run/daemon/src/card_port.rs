@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use airlane_dma::Memory;
 use airlane_iwl::{Counters, Device, Identity};
 use airlane_lane::ring::{Receiver, Sender};
-use airlane_lane::{DeviceEnd, PollCounters};
+use airlane_lane::{DeviceEnd, LaneMessage, PollCounters};
 use airlane_transport::{Ended, EventFd, LaneEnd, PciDevServer, PciDevice, VfioUserServer};
 use airlane_waist::stamp::{FrameId, Point, Stamps};
 use airlane_waist::{Command, Event, Request};
@@ -48,11 +48,15 @@ const BACKLOG: usize = 4;
 /// The card of one VM and its rings.
 pub struct CardPort {
     device: Device,
-    to_radio: Sender<Request>,
+    to_radio: Sender<LaneMessage<Request>>,
     from_radio: Receiver<Event>,
     report: LaneReport,
     poller: BusyPoller,
     transport: airlane_transport::Counters,
+    /// A VMM is connected.
+    attached: bool,
+    /// The engine has been told so.
+    told_attached: bool,
 }
 
 impl CardPort {
@@ -60,7 +64,7 @@ impl CardPort {
     pub fn new(
         identity: Identity,
         memory: Memory,
-        lane: DeviceEnd<Request, Event>,
+        lane: DeviceEnd<LaneMessage<Request>, Event>,
         report: LaneReport,
         stamps: Stamps,
         poller: BusyPoller,
@@ -74,6 +78,8 @@ impl CardPort {
             report,
             poller,
             transport: airlane_transport::Counters::default(),
+            attached: false,
+            told_attached: false,
         }
     }
 
@@ -123,16 +129,35 @@ impl CardPort {
     /// when one of them ends.
     fn pass_on(&mut self, request: Request) -> bool {
         let is_frame = matches!(request.command, Command::Transmit(_));
-        let pushed = if is_frame && self.device.outstanding(request.tag) > BACKLOG {
-            self.to_radio.push_quietly(request)
-        } else {
-            self.to_radio.push(request)
+        let quiet = is_frame && self.device.outstanding(request.tag) > BACKLOG;
+        let message = LaneMessage::Request(request);
+        let pushed = match quiet {
+            true => self.to_radio.push_quietly(message),
+            false => self.to_radio.push(message),
         };
         pushed.is_ok()
     }
 
+    /// Tells the engine that a VMM has come or gone, if that has changed. False when the ring is full. A VMM that comes
+    /// before the engine has been told that the last one has gone takes its place.
+    fn tell_attached(&mut self) -> bool {
+        if self.told_attached == self.attached {
+            return true;
+        }
+        let message = match self.attached {
+            true => LaneMessage::Attached,
+            false => LaneMessage::Detached,
+        };
+        let told = self.to_radio.push(message).is_ok();
+        if told {
+            self.told_attached = self.attached;
+        }
+        told
+    }
+
     /// The VMM is gone: the card forgets its memory and tells the radio.
     fn detach(&mut self) {
+        self.attached = false;
         self.device.reset();
         self.poll();
         self.publish();
@@ -251,12 +276,22 @@ impl PciDevice for CardPort {
 }
 
 impl LaneEnd for CardPort {
+    fn attached(&mut self) {
+        self.attached = true;
+    }
+
     fn poll(&mut self) {
         while self.take_events() {
             self.device.deliver();
         }
+        // Before what a VM asks for, the engine knows that it is there.
+        if self.attached && !self.tell_attached() {
+            return;
+        }
         while self.to_radio.free() > 0 {
             let Some(request) = self.device.next_request() else {
+                // After the last that a VM has asked for, its reset, that it is gone.
+                self.tell_attached();
                 break;
             };
             self.stamp(Point::Queued, request.frame());

@@ -44,7 +44,7 @@ pub struct CardConfig {
     pub scan_cache: Micros,
     /// How its VMs share it.
     pub tuning: Tuning,
-    /// At most [`airlane_waist::MAX_VMS`].
+    /// Any number, of which at most [`airlane_waist::MAX_VMS`] may be attached at a time.
     pub vms: Vec<VmCard>,
 }
 

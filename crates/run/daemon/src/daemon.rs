@@ -15,6 +15,7 @@ use airlane_lane::ring::Wake;
 use airlane_lane::{LaneId, Polling, Threads};
 use airlane_trace::{Collector, Tracer};
 use airlane_transport::{EventFd, EventWake, HwsimServer, serve_hwsim};
+use airlane_waist::MAX_VMS;
 use airlane_waist::stamp::Stamps;
 use anyhow::Context;
 
@@ -52,13 +53,22 @@ pub struct Daemon {
 
 /// What starting a lane takes.
 struct LaneParts {
-    lane: LaneId,
-    vm: VmCard,
+    at: LaneOf,
     /// Of its card.
     tuning: Tuning,
     memory: Memory,
     report: LaneReport,
     stamps: Stamps,
+}
+
+/// A lane, and the VM that will attach to it.
+struct LaneOf {
+    lane: LaneId,
+    /// Number of its card.
+    card: usize,
+    /// Its place among the lanes of that card.
+    place: usize,
+    vm: VmCard,
 }
 
 /// What all of a daemon's parts share while it is started.
@@ -117,7 +127,7 @@ impl Daemon {
             capture: None,
             tracer: Some(tracer),
         };
-        let (mut engine, vms) = engine(&config, external)?;
+        let (mut engine, lanes) = engine(&config, external)?;
         if let Some(stamps) = engine.stamps(0) {
             *stamps = recorders.radio;
         }
@@ -130,13 +140,14 @@ impl Daemon {
         // There are recorders for as many lanes as one card has VM-IDs; the other lanes go untraced.
         let stamps = recorders.lanes.into_iter();
         let stamps = stamps.chain(std::iter::repeat_with(Stamps::default));
-        for (((lane, vm), report), stamps) in vms.into_iter().zip(reports).zip(stamps) {
-            let (card, id) = engine.vm(lane).context("its lane was given out")?;
-            let tuning = config.cards.get(card).context("its card is there")?.tuning;
-            let memory = Memory::translated(tuning.translation, id.index(), &vm.name);
+        for ((at, report), stamps) in lanes.into_iter().zip(reports).zip(stamps) {
+            let card = config.cards.get(at.card).context("its card is there")?;
+            let tuning = card.tuning;
+            // A merged table is its lane's own, so two lanes may have the same chunk: no frame leaves its table.
+            let chunk = at.place % MAX_VMS;
+            let memory = Memory::translated(tuning.translation, chunk, &at.vm.name);
             parts.push(LaneParts {
-                lane,
-                vm,
+                at,
                 tuning,
                 memory,
                 report,
@@ -175,10 +186,10 @@ impl Daemon {
         parts: LaneParts,
         reactor: &mut Reactor<Wifi>,
     ) -> anyhow::Result<()> {
-        let index = parts.lane.index();
+        let index = parts.at.lane.index();
         let socket = common.run_dir.join(format!("card{index}.sock"));
         let polled = parts.tuning.threads == Threads::Engine;
-        if polled && parts.vm.transport == Transport::VfioUser {
+        if polled && parts.at.vm.transport == Transport::VfioUser {
             reactor.add(polled_card(parts, &socket)?);
         } else {
             let lane = self.start_lane_thread(common, parts, &socket)?;
@@ -198,7 +209,7 @@ impl Daemon {
         let lane_wake: Arc<dyn Wake> = Arc::new(EventWake(wake.try_clone()?));
         let rings = Lane::new(LANE_RING, Arc::clone(&common.wake), lane_wake);
         let port = CardPort::new(
-            identity(&parts.vm),
+            identity(&parts.at.vm),
             parts.memory,
             rings.device,
             parts.report,
@@ -206,13 +217,14 @@ impl Daemon {
             BusyPoller::new(common.clock, parts.tuning.polling),
         );
         let stop = self.stop.try_clone()?;
-        let server = port.bind(parts.vm.transport, socket, wake)?;
-        let (name, lane) = (parts.vm.name, parts.lane);
+        let server = port.bind(parts.at.vm.transport, socket, wake)?;
+        let (name, lane) = (parts.at.vm.name, parts.at.lane);
+        let coalescing = parts.tuning.interrupts;
+        let ring_lane = RingLane::new(lane, &name, rings.engine, coalescing);
         self.lanes.push(spawn(format!("lane-{lane}"), move || {
             server.serve(&name, &stop);
         })?);
-        let coalescing = parts.tuning.interrupts;
-        Ok(RingLane::new(lane, rings.engine, coalescing))
+        Ok(ring_lane)
     }
 
     fn start_hwsim(&mut self, common: &Common, index: usize) -> anyhow::Result<HwsimEnds> {
@@ -292,14 +304,14 @@ impl Drop for Daemon {
     }
 }
 
-/// The engine of a run, and each VM with its lane.
+/// The engine of a run, and the lanes of all VMs. A VM gets its VM-ID when its VMM connects.
 fn engine(
     config: &DaemonConfig,
     external: Vec<Box<dyn ExternalStation>>,
-) -> anyhow::Result<(Wifi, Vec<(LaneId, VmCard)>)> {
+) -> anyhow::Result<(Wifi, Vec<LaneOf>)> {
     let sites = AccessPoints::new(config.access_point_vms.clone());
     let mut wifi = Wifi::new(config.air, sites);
-    let mut vms = Vec::new();
+    let mut lanes = Vec::new();
     for card in &config.cards {
         let number = wifi.add_card(RadioConfig {
             name: card.name.clone(),
@@ -312,12 +324,16 @@ fn engine(
             ..HostConfig::default()
         });
         added.set_data_path(card.tuning.data_path);
-        for vm in &card.vms {
+        for (place, vm) in card.vms.iter().enumerate() {
             let lane = wifi.add_lane(number)?;
-            wifi.attach(lane)?;
             wifi.assign(lane, vm.address, vm.address_policy);
             wifi.set_weight(lane, vm.weight);
-            vms.push((lane, vm.clone()));
+            lanes.push(LaneOf {
+                lane,
+                card: number,
+                place,
+                vm: vm.clone(),
+            });
         }
     }
     for built_in in &config.built_ins {
@@ -326,7 +342,7 @@ fn engine(
     for station in external {
         wifi.add_external(station);
     }
-    Ok((wifi, vms))
+    Ok((wifi, lanes))
 }
 
 fn identity(vm: &VmCard) -> Identity {
@@ -338,9 +354,9 @@ fn identity(vm: &VmCard) -> Identity {
 
 fn polled_card(parts: LaneParts, socket: &Path) -> anyhow::Result<PolledCard> {
     let lane = PolledLane {
-        identity: identity(&parts.vm),
-        name: parts.vm.name,
-        lane: parts.lane,
+        identity: identity(&parts.at.vm),
+        name: parts.at.vm.name,
+        lane: parts.at.lane,
         memory: parts.memory,
         coalescing: parts.tuning.interrupts,
         report: parts.report,

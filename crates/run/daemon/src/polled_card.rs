@@ -17,7 +17,7 @@ use airlane_waist::stamp::{FrameId, Point, Stamps};
 use rustix::event::PollFlags;
 
 use crate::card_port::{BAR_SIZE, CONFIG_SIZE, DELIVERY, LaneReport};
-use crate::reactor::{BATCH, Report, Source, Took};
+use crate::reactor::{Attachment, BATCH, Report, Source, Took};
 
 /// Messages of one VM that are handled in one turn.
 const MESSAGES: usize = 256;
@@ -27,7 +27,7 @@ const MAX_WAITING: usize = 384;
 /// One VM's card at its socket.
 pub struct PolledCard {
     name: String,
-    lane: LaneId,
+    attachment: Attachment,
     server: VfioUserServer,
     card: Face,
     coalescer: EventCoalescer<Wifi>,
@@ -65,8 +65,8 @@ impl PolledCard {
         let mut device = Device::new(lane.identity).with_memory(lane.memory);
         *device.stamps() = lane.stamps;
         Ok(Self {
+            attachment: Attachment::new(lane.lane, &lane.name),
             name: lane.name,
-            lane: lane.lane,
             server: VfioUserServer::bind(socket)?,
             card: Face(device),
             coalescer: EventCoalescer::new(lane.coalescing),
@@ -79,40 +79,53 @@ impl PolledCard {
     }
 
     /// Handles messages of the socket; true when there were any.
-    fn serve(&mut self) -> bool {
+    fn serve(&mut self, now: Instant, engine: &mut Wifi) -> bool {
         let ready = std::mem::take(&mut self.ready);
         if !(self.more || ready.socket || ready.unmask) {
             return false;
         }
         let vm = &self.name;
-        self.more = match self.server.turn(&mut self.card, ready, MESSAGES) {
-            Ok(Turn::More) => true,
-            Ok(Turn::Idle) => false,
-            Ok(Turn::Disconnected) => {
-                tracing::info!(vm, "the VM has detached its card");
-                self.card.0.reset();
-                false
-            }
-            Err(error) => {
-                tracing::warn!(vm, %error, "the card's connection was closed");
-                self.card.0.reset();
-                false
-            }
-        };
+        let was_connected = self.server.is_connected();
+        let turn = self.server.turn(&mut self.card, ready, MESSAGES);
+        self.more = matches!(turn, Ok(Turn::More));
+        match turn {
+            Ok(Turn::More | Turn::Idle) => {}
+            Ok(Turn::Disconnected) => tracing::info!(vm, "the VM has detached its card"),
+            Err(error) => tracing::warn!(vm, %error, "the card's connection was closed"),
+        }
+        match (was_connected, self.server.is_connected()) {
+            (false, true) => self.attachment.come(),
+            (true, false) => self.detach(now, engine),
+            _ => {}
+        }
         self.changed = true;
         true
     }
 
-    /// Passes on what the card asks for.
+    /// The VMM is gone: the card forgets what it was asked for, and tells the engine.
+    fn detach(&mut self, now: Instant, engine: &mut Wifi) {
+        self.card.0.reset();
+        // The reset is all that it has left to ask for.
+        self.pass_on(now, engine);
+        self.attachment.go(now, engine);
+    }
+
+    /// Passes on what the card asks for, once the engine has admitted its VM.
     fn pass_on(&mut self, now: Instant, engine: &mut Wifi) -> Took {
+        if !self.attachment.settle(now, engine) {
+            return Took::Batch;
+        }
         let mut took = Took::Nothing;
         for _ in 0..BATCH {
             let Some(request) = self.card.0.next_request() else {
                 return took;
             };
             self.card.stamp(Point::Queued, request.frame());
-            self.coalescer.request(&request);
-            engine.request(now, self.lane, request);
+            // What is not done is never reported, either.
+            if self.attachment.is_admitted() {
+                self.coalescer.request(&request);
+            }
+            engine.request(now, self.attachment.lane(), request);
             took = Took::All;
         }
         Took::Batch
@@ -155,7 +168,7 @@ impl PolledCard {
 
 impl Source<Wifi> for PolledCard {
     fn take(&mut self, now: Instant, engine: &mut Wifi) -> Took {
-        let served = match self.serve() {
+        let served = match self.serve(now, engine) {
             true => Took::All,
             false => Took::Nothing,
         };
@@ -167,7 +180,7 @@ impl Source<Wifi> for PolledCard {
     }
 
     fn give(&mut self, now: Instant, engine: &mut Wifi) -> Option<Instant> {
-        while let Some(event) = engine.next_event(self.lane) {
+        while let Some(event) = engine.next_event(self.attachment.lane()) {
             self.offer(now, event);
         }
         let due = self.coalescer.settle(now);
@@ -210,7 +223,7 @@ impl Source<Wifi> for PolledCard {
             ("holds", self.coalescer.holds()),
             ("deliveries", self.coalescer.deliveries()),
         ];
-        report.lanes.push((self.lane, counts));
+        report.lanes.push((self.attachment.lane(), counts));
     }
 }
 

@@ -10,7 +10,7 @@ use airlane_dot11::{Band, Buffer, Channel, Dbm, MacAddr, OfdmRate, Rate};
 use airlane_iwl::{Identity, Model};
 use airlane_iwl_driver::{Card, Driver, MEMORY, Station, TxOptions};
 use airlane_lane::ring::{NoWake, Receiver, Sender};
-use airlane_lane::{Engine, Instant, LaneId, Micros, Polling};
+use airlane_lane::{Engine, Instant, LaneId, LaneMessage, Micros, Polling};
 use airlane_transport::{LaneEnd, PciDevice};
 use airlane_waist::{Event, Request};
 use serde_json::Value;
@@ -48,7 +48,7 @@ fn radio(name: &str) -> RadioConfig {
 /// Both ends of the rings, and what is behind them.
 struct Lane {
     port: CardPort,
-    requests: Receiver<Request>,
+    requests: Receiver<LaneMessage<Request>>,
     events: Sender<Event>,
     radio: Wifi,
     access_point: RadioId,
@@ -78,7 +78,7 @@ impl Card for Lane {
     fn work(&mut self) -> bool {
         let mut moved = false;
         self.port.poll();
-        while let Some(request) = self.requests.pop() {
+        while let Some(LaneMessage::Request(request)) = self.requests.pop() {
             self.radio.request(self.now, LANE, request);
             moved = true;
         }

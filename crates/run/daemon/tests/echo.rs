@@ -9,7 +9,9 @@ use std::time::Duration;
 use airlane_daemon::clock::Clock;
 use airlane_daemon::reactor::{Reactor, Report, RingLane, Source, Took};
 use airlane_lane::ring::{Receiver, Sender, Wake};
-use airlane_lane::{Coalescing, Engine, EventKind, Instant, Lane, LaneId, Micros, Next, Polling};
+use airlane_lane::{
+    Coalescing, Engine, EventKind, Instant, Lane, LaneId, LaneMessage, Micros, Next, Polling,
+};
 use airlane_transport::{EventFd, EventWake};
 
 const DELAY: Micros = Micros(1_000);
@@ -74,11 +76,15 @@ impl Source<Echo> for Stop {
 
 /// What the machine behind a lane holds.
 struct Machine {
-    to_engine: Sender<u32>,
+    to_engine: Sender<LaneMessage<u32>>,
     from_engine: Receiver<u32>,
 }
 
 impl Machine {
+    fn say(&mut self, word: u32) {
+        assert!(self.to_engine.push(LaneMessage::Request(word)).is_ok());
+    }
+
     /// All that comes within ten seconds, up to `count`.
     fn hear(&mut self, count: usize) -> Vec<u32> {
         let mut heard = Vec::new();
@@ -94,13 +100,14 @@ impl Machine {
 }
 
 fn lane(reactor: &mut Reactor<Echo>, number: u16, wake: &Arc<dyn Wake>) -> Machine {
-    let Lane { device, engine } = Lane::new(
+    let Lane { mut device, engine } = Lane::new(
         2_048,
         Arc::clone(wake),
         Arc::new(airlane_lane::ring::NoWake),
     );
     let id = LaneId::new(number);
-    reactor.add(RingLane::new(id, engine, Coalescing::Off));
+    reactor.add(RingLane::new(id, "machine", engine, Coalescing::Off));
+    assert!(device.requests.push(LaneMessage::Attached).is_ok());
     Machine {
         to_engine: device.requests,
         from_engine: device.events,
@@ -127,7 +134,7 @@ fn an_engine_of_its_own_answers_each_of_its_lanes() {
     let report = run(|machines| {
         for (number, machine) in machines.iter_mut().enumerate() {
             for word in 0..1_000 {
-                assert!(machine.to_engine.push(word * 2 + number as u32).is_ok());
+                machine.say(word * 2 + number as u32);
             }
         }
         for (number, machine) in machines.iter_mut().enumerate() {
@@ -142,7 +149,7 @@ fn an_engine_of_its_own_answers_each_of_its_lanes() {
 fn a_reactor_that_sleeps_is_woken_by_a_lane() {
     let report = run(|[first, _]| {
         for word in 0..20 {
-            assert!(first.to_engine.push(word).is_ok());
+            first.say(word);
             assert_eq!(first.hear(1), [word]);
         }
     });

@@ -204,6 +204,8 @@ impl<P: LaneEnd + Send + 'static> vhost_user::Backend for Backend<P> {
 
     fn connected(&mut self) {
         self.counters.connections += 1;
+        self.card.attached();
+        self.idle();
     }
 
     fn disconnected(&mut self) {

@@ -155,9 +155,13 @@ impl VfioUserServer {
             if woken.stop {
                 return Ok(Ended::Stopped);
             }
+            let was_connected = self.is_connected();
             turn = self.turn(device, woken.ready, usize::MAX)?;
             if turn == Turn::Disconnected {
                 return Ok(Ended::Disconnected);
+            }
+            if self.is_connected() && !was_connected {
+                device.attached();
             }
             device.poll();
             self.interrupt(device);

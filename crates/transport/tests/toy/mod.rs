@@ -32,6 +32,8 @@ pub struct Toy {
     pub intx: bool,
     pub resets: u32,
     pub polls: u32,
+    /// What had been polled and written when each client came.
+    pub attached: Vec<(u32, usize)>,
 }
 
 impl Toy {
@@ -46,6 +48,7 @@ impl Toy {
             intx: false,
             resets: 0,
             polls: 0,
+            attached: Vec::new(),
         }
     }
 }
@@ -116,6 +119,9 @@ impl PciDevice for Toy {
 }
 
 impl LaneEnd for Toy {
+    fn attached(&mut self) {
+        self.attached.push((self.polls, self.log.len()));
+    }
     fn poll(&mut self) {
         self.polls += 1;
     }

@@ -138,6 +138,12 @@ impl Card {
         Some(vm)
     }
 
+    /// Whether a VM-ID becomes free when the card has run.
+    pub(crate) fn is_vm_leaving(&self) -> bool {
+        let mut seats = self.seats.iter();
+        seats.any(|(_, seat)| matches!(seat, Seat::Leaving(..)))
+    }
+
     /// What was counted of VMs whose VM-IDs have become free since the last call.
     pub(crate) fn departed(&mut self) -> impl Iterator<Item = (LaneId, VmCounters)> {
         self.departed.drain(..)

@@ -35,6 +35,8 @@ pub enum Kind {
     Started,
     /// The card was reset, or its VM has gone.
     Stopped,
+    /// The VM has attached, and its card has no VM-ID left for it.
+    Refused,
     /// The driver has told the card that it is associated.
     Associated {
         /// With this access point.
@@ -123,6 +125,11 @@ impl Journal {
             Command::Scan(_) => self.tell(at, lane, Kind::ScanStarted),
             _ => {}
         }
+    }
+
+    /// A VM that has attached gets no VM-ID.
+    pub fn refused(&mut self, at: Instant, lane: LaneId) {
+        self.tell(at, lane, Kind::Refused);
     }
 
     /// A VM's card is told something.

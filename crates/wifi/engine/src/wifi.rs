@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use airlane_air::{Air, AirConfig, Position, RadioConfig};
 use airlane_dot11::{MacAddr, frame::Header};
-use airlane_lane::{Engine, EventKind, Instant, LaneId, Next};
+use airlane_lane::{Admission, Engine, EventKind, Instant, LaneId, Next};
 use airlane_nic::{AddressPolicy, VmCounters};
 use airlane_waist::hwsim::{FromHwsim, ToHwsim};
 use airlane_waist::stamp::{FrameId, Point, Stamps};
@@ -305,6 +305,24 @@ impl Wifi {
 impl Engine for Wifi {
     type Request = Request;
     type Event = Event;
+
+    fn admit(&mut self, now: Instant, lane: LaneId) -> Admission {
+        let error = match self.attach(lane) {
+            Ok(_) => return Admission::Admitted,
+            Err(error) => error,
+        };
+        if let LaneError::Full(card) = error
+            && self.cards.get(card).is_some_and(Card::is_vm_leaving)
+        {
+            return Admission::Later;
+        }
+        self.journal.refused(now, lane);
+        Admission::Refused(error.to_string())
+    }
+
+    fn dismiss(&mut self, now: Instant, lane: LaneId) {
+        self.detach(now, lane);
+    }
 
     fn request(&mut self, now: Instant, lane: LaneId, request: Request) {
         let Self {

@@ -3,6 +3,7 @@
 //!
 //! It knows no source by name: see [`Source`].
 
+mod attachment;
 mod busy_poller;
 mod ring_lane;
 mod source;
@@ -17,6 +18,7 @@ use smallvec::SmallVec;
 use crate::clock::Clock;
 use crate::priority::raise_priority;
 
+pub(crate) use attachment::Attachment;
 pub use busy_poller::BusyPoller;
 pub use ring_lane::{BATCH, RingLane};
 pub use source::{Report, Source, Took};

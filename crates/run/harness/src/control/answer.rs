@@ -116,7 +116,7 @@ pub struct Event {
     pub seconds: f64,
     /// To this VM.
     pub vm: String,
-    /// `started`, `stopped`, `associated`, `roamed`, `disassociated`, `scan-started`, `scan-ended`,
+    /// `started`, `stopped`, `refused`, `associated`, `roamed`, `disassociated`, `scan-started`, `scan-ended`,
     /// `beacons-missed`, `channel-switched` or `dropped`.
     pub event: String,
     /// The network, where the scenario names it.
@@ -211,6 +211,10 @@ impl Names {
         match kind {
             Kind::Started => named("started"),
             Kind::Stopped => named("stopped"),
+            Kind::Refused => Event {
+                reason: Some("all VM-IDs of its card are given out".to_owned()),
+                ..named("refused")
+            },
             Kind::Associated {
                 bssid,
                 channel,
