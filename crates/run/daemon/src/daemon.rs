@@ -100,7 +100,7 @@ impl Daemon {
         let (requests, requested) = channel();
         let (sinks, joining) = channel();
         let reports: Vec<LaneReport> = (0..count).map(|_| LaneReport::default()).collect();
-        let (collector, recorders) = Collector::new(count);
+        let (collector, recorders) = Collector::new(count, config.cards.len());
         let tracer = Tracer::start(collector).context("cannot start the thread trace")?;
         let tx = ControlTx {
             requests,
@@ -128,8 +128,8 @@ impl Daemon {
             tracer: Some(tracer),
         };
         let (mut engine, lanes) = engine(&config, external)?;
-        if let Some(stamps) = engine.stamps(0) {
-            *stamps = recorders.radio;
+        for (card, stamps) in recorders.radios.into_iter().enumerate() {
+            *engine.stamps(card).context("its card is there")? = stamps;
         }
         engine.air_mut().set_tap(Box::new(Taps::new(joining)));
         if let Some(path) = &config.capture {
@@ -137,10 +137,8 @@ impl Daemon {
             daemon.capture = Some(Capture::create(path, tapped)?);
         }
         let mut parts = Vec::new();
-        // There are recorders for as many lanes as one card has VM-IDs; the other lanes go untraced.
-        let stamps = recorders.lanes.into_iter();
-        let stamps = stamps.chain(std::iter::repeat_with(Stamps::default));
-        for ((at, report), stamps) in lanes.into_iter().zip(reports).zip(stamps) {
+        let recorders = reports.into_iter().zip(recorders.lanes);
+        for (at, (report, stamps)) in lanes.into_iter().zip(recorders) {
             let card = config.cards.get(at.card).context("its card is there")?;
             let tuning = card.tuning;
             // A merged table is its lane's own, so two lanes may have the same chunk: no frame leaves its table.

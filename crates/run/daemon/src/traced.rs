@@ -24,8 +24,6 @@ use airlane_trace::{Breakdown, Chrome, Collector, FrameTrace, Scale, Stage, Trac
 
 const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 const AP: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
-/// The first of the one card.
-const LANE: LaneId = LaneId::new(0);
 const KEY: [u8; 16] = [7; 16];
 /// Best effort.
 const QUEUE: u8 = 2;
@@ -45,8 +43,9 @@ fn radio(name: &str) -> RadioConfig {
     }
 }
 
-/// Both ends of the rings, and what is behind them.
-struct Lane {
+/// One VM's card, both ends of its rings, and what is behind them.
+struct WholePath {
+    lane: LaneId,
     port: CardPort,
     requests: Receiver<LaneMessage<Request>>,
     events: Sender<Event>,
@@ -55,7 +54,7 @@ struct Lane {
     now: Instant,
 }
 
-impl Card for Lane {
+impl Card for WholePath {
     fn read(&mut self, offset: u64, bytes: &mut [u8]) {
         self.port.messages_read();
         self.port.bar_read(0, offset, bytes);
@@ -79,11 +78,11 @@ impl Card for Lane {
         let mut moved = false;
         self.port.poll();
         while let Some(LaneMessage::Request(request)) = self.requests.pop() {
-            self.radio.request(self.now, LANE, request);
+            self.radio.request(self.now, self.lane, request);
             moved = true;
         }
         self.radio.step(self.now);
-        while let Some(event) = self.radio.next_event(LANE) {
+        while let Some(event) = self.radio.next_event(self.lane) {
             assert!(self.events.push(event).is_ok(), "the ring has room");
             moved = true;
         }
@@ -93,15 +92,23 @@ impl Card for Lane {
     }
 }
 
-/// An associated station with a key, and the trace of its threads.
-fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
-    let (collector, mut recorders) = Collector::new(1);
+/// An associated station with a key, on the last of so many cards, and the trace of its threads. Each card has one lane.
+fn joined(translation: Translation, cards: usize) -> (Driver<WholePath>, Collector) {
+    let (collector, mut recorders) = Collector::new(cards, cards);
     let air = AirConfig {
         mode: AirMode::Infinite,
         ..AirConfig::default()
     };
-    let mut behind = Wifi::with_card(air, radio("card"), AccessPoints::new(Vec::new()));
-    *behind.stamps(0).unwrap() = recorders.radio;
+    let mut behind = Wifi::new(air, AccessPoints::new(Vec::new()));
+    for (card, stamps) in recorders.radios.into_iter().enumerate() {
+        behind.add_card(radio("card"));
+        *behind.stamps(card).unwrap() = stamps;
+    }
+    let lanes: Vec<LaneId> = (0..cards)
+        .map(|card| behind.add_lane(card).unwrap())
+        .collect();
+    let lane = lanes[cards - 1];
+    assert_eq!(behind.attach(lane).unwrap().index(), 0);
     let access_point = behind.air_mut().add_radio(radio("access point"));
     let air = behind.air_mut();
     air.tune(Instant(0), access_point, Some(channel()));
@@ -112,7 +119,7 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
         model,
         address: OWN,
     };
-    let stamps = recorders.lanes.remove(0);
+    let stamps = recorders.lanes.remove(cards - 1);
     let memory = Memory::translated(translation, 0, "it");
     let mut port = CardPort::new(
         identity,
@@ -126,7 +133,8 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
         .map(0, MEMORY, Backing::Anonymous, true)
         .unwrap();
     let mut driver = Driver::of(
-        Lane {
+        WholePath {
+            lane,
             port,
             requests: rings.engine.requests,
             events: rings.engine.events,
@@ -140,7 +148,7 @@ fn joined(translation: Translation) -> (Driver<Lane>, Collector) {
     (driver, collector)
 }
 
-fn associate(driver: &mut Driver<Lane>) {
+fn associate(driver: &mut Driver<WholePath>) {
     driver.power_on();
     let mut station = Station {
         address: OWN,
@@ -168,7 +176,7 @@ fn data(control: u8, addresses: [MacAddr; 3]) -> Vec<u8> {
     frame
 }
 
-fn send(driver: &mut Driver<Lane>, frames: usize) {
+fn send(driver: &mut Driver<WholePath>, frames: usize) {
     let options = TxOptions {
         ccmp: Some(KEY),
         ..TxOptions::DATA
@@ -182,7 +190,7 @@ fn send(driver: &mut Driver<Lane>, frames: usize) {
 }
 
 /// A frame from the access point; a protected one is encrypted with the VM's key.
-fn hear(driver: &mut Driver<Lane>, protected: bool) {
+fn hear(driver: &mut Driver<WholePath>, protected: bool) {
     let mut bytes = data(if protected { 0x42 } else { 0x02 }, [OWN, AP, AP]);
     if protected {
         bytes.extend([0; CCMP_MIC]);
@@ -192,9 +200,9 @@ fn hear(driver: &mut Driver<Lane>, protected: bool) {
     let frame = Buffer::from_slice(&bytes).unwrap();
     let rate = Rate::Ofdm(OfdmRate::M54);
     let sent = Transmission::new(u64::MAX, frame, channel(), rate);
-    let lane = driver.card();
-    let (now, from) = (lane.now, lane.access_point);
-    lane.radio.air_mut().transmit(now, from, sent);
+    let path = driver.card();
+    let (now, from) = (path.now, path.access_point);
+    path.radio.air_mut().transmit(now, from, sent);
     for _ in 0..3 {
         driver.card().work();
     }
@@ -203,8 +211,8 @@ fn hear(driver: &mut Driver<Lane>, protected: bool) {
 }
 
 /// 30 frames out, one by one and several at a time, and 20 in, of which every second is protected.
-fn traced_by(translation: Translation) -> Vec<FrameTrace> {
-    let (mut driver, mut collector) = joined(translation);
+fn traced_by(translation: Translation, cards: usize) -> Vec<FrameTrace> {
+    let (mut driver, mut collector) = joined(translation, cards);
     collector.switch_on();
     for number in 0..20 {
         send(&mut driver, 1);
@@ -219,13 +227,22 @@ fn traced_by(translation: Translation) -> Vec<FrameTrace> {
 }
 
 fn traced() -> Vec<FrameTrace> {
-    traced_by(Translation::default())
+    traced_by(Translation::default(), 1)
 }
 
 #[test]
 fn every_frame_passes_every_stage_in_order() {
-    let by = Translation::ALL.map(traced_by);
+    let by = Translation::ALL.map(|translation| traced_by(translation, 1));
     by.iter().for_each(|traces| all_stages(traces));
+}
+
+/// The VM has the first VM-ID of its card, as another card's VM has.
+#[test]
+fn frames_of_a_vm_on_another_than_the_first_card_pass_every_stage_in_its_own_lane() {
+    let traces = traced_by(Translation::default(), 3);
+    all_stages(&traces);
+    let lanes: Vec<LaneId> = traces.iter().map(|trace| trace.lane).collect();
+    assert_eq!(lanes, [LaneId::new(2); 50]);
 }
 
 /// Whether each received frame has passed the cipher, in the order in which they came. A frame that is not protected
@@ -279,7 +296,7 @@ fn the_stages_of_a_way_add_up_to_its_whole() {
 
 #[test]
 fn nobody_traces_and_nothing_is_recorded() {
-    let (mut driver, mut collector) = joined(Translation::default());
+    let (mut driver, mut collector) = joined(Translation::default(), 1);
     send(&mut driver, 3);
     let mut records = Vec::new();
     collector.collect_all(&mut records);

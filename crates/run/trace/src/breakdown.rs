@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airlane_waist::VmId;
+use airlane_lane::LaneId;
 use serde::Serialize;
 
 use super::collector::Scale;
@@ -13,7 +13,8 @@ use super::stage::Stage;
 /// Figures of many ways.
 #[derive(Default)]
 pub struct Breakdown {
-    figures: BTreeMap<(Way, Option<VmId>), Figures>,
+    /// By the lanes of their VMs; none: of all.
+    figures: BTreeMap<(Way, Option<LaneId>), Figures>,
 }
 
 #[derive(Default)]
@@ -66,30 +67,27 @@ pub struct Row {
 impl Breakdown {
     /// One more way.
     pub fn add(&mut self, trace: &FrameTrace) {
-        for vm in [Some(trace.vm), None] {
-            let figures = self.figures.entry((trace.way(), vm)).or_default();
+        for lane in [Some(trace.lane), None] {
+            let figures = self.figures.entry((trace.way(), lane)).or_default();
             figures.add(trace);
         }
     }
 
     /// Frames that went all their way.
     pub fn frames(&self) -> u64 {
-        let all = self.figures.iter().filter(|((_, vm), _)| vm.is_none());
+        let all = self.figures.iter().filter(|((_, lane), _)| lane.is_none());
         all.map(|(_, figures)| figures.frames()).sum()
     }
 
-    /// The figures: first the transmit way, each VM and then all together, then the receive way. `name` says what a
-    /// VM is called.
-    pub fn summaries(&self, scale: Scale, name: impl Fn(VmId) -> String) -> Vec<Summary> {
-        let summary = |way: Way, vm: Option<VmId>| {
-            let figures = self.figures.get(&(way, vm))?;
-            figures.summary(way, vm.map(&name), scale)
+    /// The figures: first the transmit way, each VM and then all together, then the receive way. `name` says what the
+    /// VM of a lane is called.
+    pub fn summaries(&self, scale: Scale, name: impl Fn(LaneId) -> String) -> Vec<Summary> {
+        let summary = |(&(way, lane), figures): (&(Way, Option<LaneId>), &Figures)| {
+            figures.summary(way, lane.map(&name), scale)
         };
-        let whose = || VmId::all().map(Some).chain([None]);
-        let ways = [Way::Transmit, Way::Receive].into_iter();
-        ways.flat_map(|way| whose().map(move |vm| (way, vm)))
-            .filter_map(|(way, vm)| summary(way, vm))
-            .collect()
+        let mut whose: Vec<_> = self.figures.iter().collect();
+        whose.sort_by_key(|&(&(way, lane), _)| (way, lane.is_none(), lane));
+        whose.into_iter().filter_map(summary).collect()
     }
 }
 

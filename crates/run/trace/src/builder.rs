@@ -3,18 +3,18 @@
 
 use std::collections::BTreeMap;
 
+use airlane_lane::LaneId;
 use airlane_waist::stamp::{FrameId, Point};
-use airlane_waist::{MAX_VMS, VmId};
 
 use super::frame_trace::FrameTrace;
 use super::recorder::Record;
 
-/// Frames under way at a time that are kept apart, of all VMs: more than all cards hold.
+/// Frames under way at a time that are kept apart, of all VMs: more than sixteen cards' queues hold.
 const UNDER_WAY: usize = 32_768;
 
 /// What one lane's thread is at.
 #[derive(Default)]
-struct Lane {
+struct LaneThread {
     read: Option<u64>,
     fetching: Option<FrameId>,
     /// Since when it has done nothing but take frames from the radio.
@@ -30,7 +30,7 @@ struct Lane {
 #[derive(Default)]
 struct Radio {
     pick: Option<u64>,
-    dispatching: Option<(VmId, FrameId)>,
+    dispatching: Option<(LaneId, FrameId)>,
     heard: Option<u64>,
     decrypt: Option<u64>,
     decrypted: Option<u64>,
@@ -39,9 +39,9 @@ struct Radio {
 /// Frames that have begun and not ended, and what each thread is doing.
 #[derive(Default)]
 pub struct TraceBuilder {
-    lanes: [Lane; MAX_VMS],
+    lanes: BTreeMap<LaneId, LaneThread>,
     radio: Radio,
-    traces: BTreeMap<(VmId, FrameId), FrameTrace>,
+    traces: BTreeMap<(LaneId, FrameId), FrameTrace>,
     done: Vec<FrameTrace>,
     unfinished: u64,
 }
@@ -49,10 +49,10 @@ pub struct TraceBuilder {
 impl TraceBuilder {
     /// Takes the next record, in order of time. Ways that it ends are told by [`Self::done`].
     pub fn take(&mut self, record: &Record) {
-        match record.vm {
+        match record.lane() {
             None => self.radio_mark(record),
-            Some(vm) if record.frame == FrameId::NONE => self.lane_mark(vm, record),
-            Some(vm) => self.frame(vm, record),
+            Some(lane) if record.frame == FrameId::NONE => self.lane_mark(lane, record),
+            Some(lane) => self.frame(lane, record),
         }
     }
 
@@ -88,56 +88,50 @@ impl TraceBuilder {
     }
 
     /// What a lane's thread does for the frame at hand, or for all frames so far.
-    fn lane_mark(&mut self, vm: VmId, record: &Record) {
-        let Some(lane) = self.lanes.get_mut(vm.index()) else {
-            return;
-        };
+    fn lane_mark(&mut self, lane: LaneId, record: &Record) {
+        let thread = self.lanes.entry(lane).or_default();
         match record.point {
-            Point::Read => (lane.read, lane.taking) = (Some(record.at), None),
-            Point::Written => self.written(vm, record.at),
-            Point::Interrupt => self.interrupted(vm, record.at),
+            Point::Read => (thread.read, thread.taking) = (Some(record.at), None),
+            Point::Written => self.written(lane, record.at),
+            Point::Interrupt => self.interrupted(lane, record.at),
             point => {
-                if let Some(frame) = lane.fetching {
-                    self.pass((vm, frame), point, record.at);
+                if let Some(frame) = thread.fetching {
+                    self.pass((lane, frame), point, record.at);
                 }
             }
         }
     }
 
-    fn frame(&mut self, vm: VmId, record: &Record) {
+    fn frame(&mut self, lane: LaneId, record: &Record) {
         let Record { at, frame, .. } = *record;
-        let Some(lane) = self.lanes.get_mut(vm.index()) else {
-            return;
-        };
+        let thread = self.lanes.entry(lane).or_default();
         match record.point {
             Point::Doorbell => {
-                lane.doorbells.insert(frame, (lane.read, at));
+                thread.doorbells.insert(frame, (thread.read, at));
             }
-            Point::Fetch => self.fetch(vm, frame, at),
-            Point::Dispatched => self.dispatched(vm, frame, at),
-            Point::Delivered => self.delivered(vm, frame, at),
+            Point::Fetch => self.fetch(lane, frame, at),
+            Point::Dispatched => self.dispatched(lane, frame, at),
+            Point::Delivered => self.delivered(lane, frame, at),
             Point::Returned => {
-                lane.taking = lane.taking.or(Some(at));
-                self.pass((vm, frame), Point::Returned, at);
+                thread.taking = thread.taking.or(Some(at));
+                self.pass((lane, frame), Point::Returned, at);
             }
             Point::Answered => {
-                bounded_push(&mut lane.answered, frame);
-                self.pass((vm, frame), Point::Answered, at);
+                bounded_push(&mut thread.answered, frame);
+                self.pass((lane, frame), Point::Answered, at);
             }
-            point => self.pass((vm, frame), point, at),
+            point => self.pass((lane, frame), point, at),
         }
     }
 
-    fn fetch(&mut self, vm: VmId, frame: FrameId, at: u64) {
-        let Some(lane) = self.lanes.get_mut(vm.index()) else {
-            return;
-        };
-        lane.fetching = Some(frame);
+    fn fetch(&mut self, lane: LaneId, frame: FrameId, at: u64) {
+        let thread = self.lanes.entry(lane).or_default();
+        thread.fetching = Some(frame);
         // Without its doorbell the trace began in the middle of its way.
-        let Some((read, doorbell)) = lane.doorbells.remove(&frame) else {
+        let Some((read, doorbell)) = thread.doorbells.remove(&frame) else {
             return;
         };
-        let mut trace = FrameTrace::new(vm, frame);
+        let mut trace = FrameTrace::new(lane, frame);
         trace.set(Point::Read, read);
         trace.set(Point::Doorbell, Some(doorbell));
         trace.set(Point::Fetch, Some(at));
@@ -145,10 +139,10 @@ impl TraceBuilder {
     }
 
     /// The NIC has picked the frame; for the second time, if it was taken out of the air.
-    fn dispatched(&mut self, vm: VmId, frame: FrameId, at: u64) {
-        self.radio.dispatching = Some((vm, frame));
+    fn dispatched(&mut self, lane: LaneId, frame: FrameId, at: u64) {
+        self.radio.dispatching = Some((lane, frame));
         let pick = self.radio.pick.take();
-        if let Some(trace) = self.traces.get_mut(&(vm, frame)) {
+        if let Some(trace) = self.traces.get_mut(&(lane, frame)) {
             let first_try = [
                 Point::Encrypt,
                 Point::Encrypted,
@@ -163,8 +157,8 @@ impl TraceBuilder {
         }
     }
 
-    fn delivered(&mut self, vm: VmId, frame: FrameId, at: u64) {
-        let mut trace = FrameTrace::new(vm, frame);
+    fn delivered(&mut self, lane: LaneId, frame: FrameId, at: u64) {
+        let mut trace = FrameTrace::new(lane, frame);
         trace.set(Point::Heard, self.radio.heard);
         trace.set(Point::Decrypt, self.radio.decrypt.take());
         trace.set(Point::Decrypted, self.radio.decrypted.take());
@@ -173,7 +167,7 @@ impl TraceBuilder {
     }
 
     fn begin(&mut self, trace: FrameTrace) {
-        let key = (trace.vm, trace.frame);
+        let key = (trace.lane, trace.frame);
         if self.traces.len() >= UNDER_WAY {
             self.unfinished += self.traces.len() as u64;
             self.traces.clear();
@@ -181,35 +175,31 @@ impl TraceBuilder {
         self.unfinished += u64::from(self.traces.insert(key, trace).is_some());
     }
 
-    fn pass(&mut self, frame: (VmId, FrameId), point: Point, at: u64) {
+    fn pass(&mut self, frame: (LaneId, FrameId), point: Point, at: u64) {
         if let Some(trace) = self.traces.get_mut(&frame) {
             trace.set(point, Some(at));
         }
     }
 
     /// All that was answered is in the guest's memory.
-    fn written(&mut self, vm: VmId, at: u64) {
-        let Some(lane) = self.lanes.get_mut(vm.index()) else {
-            return;
-        };
-        for frame in lane.answered.drain(..) {
-            if let Some(trace) = self.traces.get_mut(&(vm, frame)) {
+    fn written(&mut self, lane: LaneId, at: u64) {
+        let thread = self.lanes.entry(lane).or_default();
+        for frame in thread.answered.drain(..) {
+            if let Some(trace) = self.traces.get_mut(&(lane, frame)) {
                 let returned = trace.at(Point::Returned);
-                trace.at_one_go = lane.taking.is_some() && returned >= lane.taking;
+                trace.at_one_go = thread.taking.is_some() && returned >= thread.taking;
                 trace.set(Point::Written, Some(at));
-                bounded_push(&mut lane.written, frame);
+                bounded_push(&mut thread.written, frame);
             }
         }
-        lane.taking = None;
+        thread.taking = None;
     }
 
     /// The guest is told of all that was written: their ways end.
-    fn interrupted(&mut self, vm: VmId, at: u64) {
-        let Some(lane) = self.lanes.get_mut(vm.index()) else {
-            return;
-        };
-        for frame in lane.written.drain(..) {
-            if let Some(mut trace) = self.traces.remove(&(vm, frame)) {
+    fn interrupted(&mut self, lane: LaneId, at: u64) {
+        let thread = self.lanes.entry(lane).or_default();
+        for frame in thread.written.drain(..) {
+            if let Some(mut trace) = self.traces.remove(&(lane, frame)) {
                 trace.set(Point::Interrupt, Some(at));
                 self.done.push(trace);
             }
@@ -231,22 +221,16 @@ mod tests {
     use super::super::frame_trace::Way;
     use super::*;
 
-    fn vm() -> VmId {
-        VmId::new(2).unwrap()
-    }
+    /// Not of the first card: one card serves 16 VMs.
+    const LANE: LaneId = LaneId::new(18);
 
     /// Records at ticks 1, 2, 3 …: of the lane, of the radio for the frame, of the radio for nobody.
     fn run(
         builder: &mut TraceBuilder,
-        points: &[(Point, Option<VmId>, FrameId)],
+        points: &[(Point, Option<LaneId>, FrameId)],
     ) -> Vec<FrameTrace> {
-        for (at, &(point, vm, frame)) in (1..).zip(points) {
-            let record = Record {
-                at,
-                frame,
-                vm,
-                point,
-            };
+        for (at, &(point, lane, frame)) in (1..).zip(points) {
+            let record = Record::new(at, point, lane, frame);
             builder.take(&record);
         }
         builder.done().collect()
@@ -254,19 +238,19 @@ mod tests {
 
     const SENT: FrameId = FrameId::sent(0x0207);
 
-    fn own(point: Point) -> (Point, Option<VmId>, FrameId) {
-        (point, Some(vm()), SENT)
+    fn own(point: Point) -> (Point, Option<LaneId>, FrameId) {
+        (point, Some(LANE), SENT)
     }
 
-    fn lane(point: Point) -> (Point, Option<VmId>, FrameId) {
-        (point, Some(vm()), FrameId::NONE)
+    fn lane(point: Point) -> (Point, Option<LaneId>, FrameId) {
+        (point, Some(LANE), FrameId::NONE)
     }
 
-    fn radio(point: Point) -> (Point, Option<VmId>, FrameId) {
+    fn radio(point: Point) -> (Point, Option<LaneId>, FrameId) {
         (point, None, FrameId::NONE)
     }
 
-    fn to_the_air() -> Vec<(Point, Option<VmId>, FrameId)> {
+    fn to_the_air() -> Vec<(Point, Option<LaneId>, FrameId)> {
         vec![
             lane(Point::Read),
             own(Point::Doorbell),
@@ -286,7 +270,7 @@ mod tests {
         ]
     }
 
-    fn back() -> [(Point, Option<VmId>, FrameId); 5] {
+    fn back() -> [(Point, Option<LaneId>, FrameId); 5] {
         [
             own(Point::Handed),
             own(Point::Returned),
@@ -304,7 +288,7 @@ mod tests {
         let [trace] = &done[..] else {
             panic!("one frame, not {done:?}");
         };
-        assert_eq!((trace.way(), trace.vm), (Way::Transmit, vm()));
+        assert_eq!((trace.way(), trace.lane), (Way::Transmit, LANE));
         let times: Vec<u64> = trace.points().map(|(_, at)| at).collect();
         assert_eq!(times, (1..=20).collect::<Vec<u64>>());
         assert!(trace.at_one_go);
@@ -318,11 +302,11 @@ mod tests {
             radio(Point::Heard),
             radio(Point::Decrypt),
             radio(Point::Decrypted),
-            (Point::Delivered, Some(vm()), frame),
+            (Point::Delivered, Some(LANE), frame),
         ];
-        points.extend(back().map(|(point, vm, id)| match id {
-            FrameId::NONE => (point, vm, id),
-            _ => (point, vm, frame),
+        points.extend(back().map(|(point, lane, id)| match id {
+            FrameId::NONE => (point, lane, id),
+            _ => (point, lane, frame),
         }));
         let done = run(&mut TraceBuilder::default(), &points);
         assert_eq!(done.len(), 1);
@@ -381,12 +365,35 @@ mod tests {
                 Point::Returned,
                 Point::Answered,
             ];
-            points.extend(start.map(|point| (point, Some(vm()), frame)));
+            points.extend(start.map(|point| (point, Some(LANE), frame)));
         }
         points.extend([lane(Point::Written), lane(Point::Interrupt)]);
         let done = run(&mut TraceBuilder::default(), &points);
         assert_eq!(done.len(), 3);
         let at_one_go: Vec<bool> = done.iter().map(|trace| trace.at_one_go).collect();
         assert_eq!(at_one_go, [true; 3]);
+    }
+
+    #[test]
+    fn frames_of_two_lanes_with_the_same_number_are_kept_apart() {
+        const OTHER: LaneId = LaneId::new(2);
+        let mut points = to_the_air();
+        points.extend(back());
+        let others = points.clone().into_iter();
+        let other = |(point, lane, frame): (Point, Option<LaneId>, FrameId)| {
+            (point, lane.map(|_| OTHER), frame)
+        };
+        // The radio's thread does one after the other, the lanes' threads everything at the same time.
+        let turns = points.iter().copied().zip(others.map(other));
+        let both: Vec<_> = turns.flat_map(|(one, two)| [one, two]).collect();
+        let (radio, lanes): (Vec<_>, Vec<_>) =
+            both.into_iter().partition(|(_, lane, _)| lane.is_none());
+        assert_eq!(radio.len(), 6);
+        let done = run(&mut TraceBuilder::default(), &lanes);
+        let whose: Vec<LaneId> = done.iter().map(|trace| trace.lane).collect();
+        assert_eq!(whose, [LANE, OTHER]);
+        for trace in done {
+            assert_eq!(trace.points().count(), 17, "{trace:?}");
+        }
     }
 }

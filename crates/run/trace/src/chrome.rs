@@ -6,7 +6,8 @@
 
 use std::io::{self, Write};
 
-use airlane_waist::{VmId, stamp::Point};
+use airlane_lane::LaneId;
+use airlane_waist::stamp::Point;
 use serde::Serialize;
 
 use super::collector::Scale;
@@ -164,7 +165,7 @@ impl<W: Write> Chrome<W> {
             if slice.name == "complete" && !trace.at_one_go {
                 continue;
             }
-            let track = self.track(trace.vm, slice.radio);
+            let track = self.track(trace.lane, slice.radio);
             self.slice(trace, slice.name, track, from, to)?;
             let step = arrow.iter().find(|(name, _)| *name == slice.name);
             if let Some(&(_, phase)) = step {
@@ -183,7 +184,7 @@ impl<W: Write> Chrome<W> {
         to: u64,
     ) -> io::Result<()> {
         let (from, to) = (self.nanoseconds(from), self.nanoseconds(to));
-        let vm = self.vm(trace.vm);
+        let vm = self.vm(trace.lane);
         self.write(&Event {
             name,
             ph: "X",
@@ -244,13 +245,13 @@ impl<W: Write> Chrome<W> {
         name: &str,
         at: u64,
     ) -> io::Result<()> {
-        let vm = self.vm(trace.vm);
+        let vm = self.vm(trace.lane);
         let frame = trace.frame.number();
         let event = Event {
             name,
             ph,
             ts: micros(self.nanoseconds(at)),
-            tid: self.track(trace.vm, false),
+            tid: self.track(trace.lane, false),
             id: Some(self.frames),
             args: (ph == "b").then_some(Args::Frame { vm: &vm, frame }),
             ..Event::default()
@@ -276,13 +277,17 @@ impl<W: Write> Chrome<W> {
         Ok(serde_json::to_writer(&mut self.out, event)?)
     }
 
-    fn track(&self, vm: VmId, radio: bool) -> usize {
-        if radio { RADIO } else { RADIO + 1 + vm.index() }
+    fn track(&self, lane: LaneId, radio: bool) -> usize {
+        if radio {
+            RADIO
+        } else {
+            RADIO + 1 + lane.index()
+        }
     }
 
-    fn vm(&self, vm: VmId) -> String {
-        let name = self.names.get(vm.index());
-        name.cloned().unwrap_or_else(|| vm.to_string())
+    fn vm(&self, lane: LaneId) -> String {
+        let name = self.names.get(lane.index());
+        name.cloned().unwrap_or_else(|| lane.to_string())
     }
 
     fn nanoseconds(&self, tick: u64) -> u64 {

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use airlane_waist::{VmId, stamp::Stamps};
+use airlane_lane::LaneId;
+use airlane_waist::stamp::Stamps;
 
 use super::recorder::{Record, Recorder, Track};
 
 /// The writing ends of a trace, one for each thread.
 pub struct Recorders {
-    /// Of the lanes, by VM.
+    /// Of the lanes, by their numbers.
     pub lanes: Vec<Stamps>,
-    /// Of the radio.
-    pub radio: Stamps,
+    /// Of the cards' radios, by the cards' numbers. One thread writes them all.
+    pub radios: Vec<Stamps>,
 }
 
 /// What ticks are.
@@ -43,19 +44,20 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// A trace of so many lanes and the radio, switched off.
-    pub fn new(lanes: usize) -> (Self, Recorders) {
+    /// A trace of so many lanes and so many cards' radios, switched off.
+    pub fn new(lanes: usize, cards: usize) -> (Self, Recorders) {
         let on = Arc::new(AtomicBool::new(false));
         let clock = quanta::Clock::new();
         let mut tracks = Vec::new();
-        let mut stamps = |vm| {
-            let (recorder, track) = Recorder::new(clock.clone(), vm);
+        let mut stamps = |lane| {
+            let (recorder, track) = Recorder::new(clock.clone(), lane);
             tracks.push(track);
             Stamps::new(Arc::clone(&on), Box::new(recorder))
         };
+        let numbers = (0..u16::MAX).map(LaneId::new);
         let recorders = Recorders {
-            lanes: VmId::all().take(lanes).map(|vm| stamps(Some(vm))).collect(),
-            radio: stamps(None),
+            lanes: numbers.take(lanes).map(|lane| stamps(Some(lane))).collect(),
+            radios: (0..cards).map(|_| stamps(None)).collect(),
         };
         let collector = Self {
             on,
@@ -143,7 +145,7 @@ mod tests {
 
     #[test]
     fn what_several_threads_record_comes_in_order_of_time() {
-        let (mut collector, mut recorders) = Collector::new(2);
+        let (mut collector, mut recorders) = Collector::new(2, 1);
         let frame = FrameId::sent(1);
         let [one, two] = &mut recorders.lanes[..] else {
             panic!("two lanes");
@@ -151,7 +153,7 @@ mod tests {
         one.own(Point::Fetch, frame);
         collector.switch_on();
         two.own(Point::Fetch, frame);
-        recorders.radio.mark(Point::Pick);
+        recorders.radios[0].mark(Point::Pick);
         one.own(Point::Queued, frame);
         let mut records = Vec::new();
         collector.collect(&mut records);
@@ -159,11 +161,11 @@ mod tests {
         collector.collect(&mut records);
         let points: Vec<Point> = records.iter().map(|record| record.point).collect();
         assert_eq!(points, [Point::Fetch, Point::Pick, Point::Queued]);
-        assert_eq!(records[2].vm, VmId::new(0).ok());
+        assert_eq!(records[2].lane(), Some(LaneId::new(0)));
     }
 
     #[test]
     fn a_tick_is_shorter_than_a_microsecond() {
-        assert!(Collector::new(0).0.scale().ticks_per_us > 1.0);
+        assert!(Collector::new(0, 0).0.scale().ticks_per_us > 1.0);
     }
 }

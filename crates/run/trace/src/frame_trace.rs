@@ -1,6 +1,6 @@
 //! The trace of one frame: when it passed which point between guest and air.
 
-use airlane_waist::VmId;
+use airlane_lane::LaneId;
 use airlane_waist::stamp::{FrameId, Point};
 
 /// Which way a frame goes.
@@ -25,8 +25,8 @@ impl Way {
 /// When one frame passed each moment of its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameTrace {
-    /// The VM that sent it, or that it is for.
-    pub vm: VmId,
+    /// The lane of the VM that sent it, or that it is for.
+    pub lane: LaneId,
     /// Tells it from the other frames of that VM that are under way.
     pub frame: FrameId,
     /// In ticks, by [`Point`]; zero: not passed.
@@ -37,9 +37,9 @@ pub struct FrameTrace {
 
 impl FrameTrace {
     /// The trace of a frame that has passed no point yet.
-    pub fn new(vm: VmId, frame: FrameId) -> Self {
+    pub fn new(lane: LaneId, frame: FrameId) -> Self {
         Self {
-            vm,
+            lane,
             frame,
             times: [0; Point::ALL.len()],
             at_one_go: false,

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use airlane_waist::VmId;
+use airlane_lane::LaneId;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
@@ -43,7 +43,7 @@ pub struct Figures {
 }
 
 impl<W: Write> TraceSession<W> {
-    /// Of a run and its VMs. `file`: where Chrome trace events go; `origin` is their time zero, in ticks.
+    /// Of a run and its VMs, by the numbers of their lanes. `file`: where Chrome trace events go; `origin` is their time zero, in ticks.
     pub fn new(
         run: &str,
         vms: &[String],
@@ -82,9 +82,9 @@ impl<W: Write> TraceSession<W> {
         if let Some(chrome) = self.chrome {
             chrome.finish(self.lost).context("cannot write the trace")?;
         }
-        let name = |vm: VmId| {
-            let name = self.vms.get(vm.index());
-            name.cloned().unwrap_or_else(|| vm.to_string())
+        let name = |lane: LaneId| {
+            let name = self.vms.get(lane.index());
+            name.cloned().unwrap_or_else(|| lane.to_string())
         };
         Ok(Figures {
             ticks_per_us: self.scale.ticks_per_us,

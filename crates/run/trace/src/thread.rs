@@ -192,26 +192,26 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(20);
 
     fn started() -> (Tracer, Recorders) {
-        let (collector, recorders) = Collector::new(1);
+        let (collector, recorders) = Collector::new(1, 1);
         (Tracer::start(collector).unwrap(), recorders)
     }
 
     #[test]
     fn what_is_stamped_reaches_who_listens_and_the_last_of_it_when_it_stops() {
         let (tracer, mut recorders) = started();
-        recorders.radio.mark(Point::Pick);
-        assert!(!recorders.radio.on(), "nobody listens");
+        recorders.radios[0].mark(Point::Pick);
+        assert!(!recorders.radios[0].on(), "nobody listens");
         let traces = tracer.tap().listen().unwrap();
         traces.next(PATIENCE).unwrap();
-        assert!(recorders.radio.on());
-        recorders.radio.mark(Point::Heard);
+        assert!(recorders.radios[0].on());
+        recorders.radios[0].mark(Point::Heard);
         tracer.stop();
         let mut seen = Vec::new();
         while let Ok(chunk) = traces.next(PATIENCE) {
             seen.extend(chunk.records.iter().map(|record| record.point));
         }
         assert_eq!(seen, [Point::Heard]);
-        assert!(!recorders.radio.on());
+        assert!(!recorders.radios[0].on());
     }
 
     #[test]
@@ -221,9 +221,9 @@ mod tests {
         one.unwrap().next(PATIENCE).unwrap();
         let other = other.unwrap();
         other.next(PATIENCE).unwrap();
-        assert!(recorders.radio.on());
+        assert!(recorders.radios[0].on());
         drop(other);
-        while recorders.radio.on() {
+        while recorders.radios[0].on() {
             std::thread::yield_now();
         }
         tracer.stop();
@@ -233,12 +233,7 @@ mod tests {
     fn a_listener_that_is_too_slow_is_told_how_much_it_has_missed() {
         let (chunks, receiver) = sync_channel(1);
         let mut listener = Listener { chunks, lost: 0 };
-        let record = Record {
-            at: 1,
-            frame: airlane_waist::stamp::FrameId::NONE,
-            vm: None,
-            point: Point::Pick,
-        };
+        let record = Record::new(1, Point::Pick, None, airlane_waist::stamp::FrameId::NONE);
         let records: Arc<[Record]> = [record; 3].into();
         for _ in 0..3 {
             assert!(listener.give(&records, 1));

@@ -103,6 +103,7 @@ impl Attachment {
         }
         let vm = card.admit(lane).ok_or(LaneError::Full(self.card))?;
         self.vm = Some(vm);
+        card.nic.stamps().set_lane(vm, lane);
         if let Some((address, policy)) = self.assigned {
             card.nic.assign(vm, address, policy);
         }

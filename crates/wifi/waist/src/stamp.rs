@@ -1,11 +1,71 @@
 //! The moments of a frame's way that `airlane trace` tells of, and [`airlane_lane::stamp`] for them.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use airlane_lane::LaneId;
 pub use airlane_lane::stamp::{FrameId, Sink};
 
-use crate::VmId;
+use crate::{PerVm, VmId};
 
-/// One thread's stamps of frames on their way through a card and its radio.
-pub type Stamps = airlane_lane::stamp::Stamps<Point, VmId>;
+/// One thread's stamps of frames on their way through a card and its radio. A frame's owner is told by its lane, which is
+/// one of many cards' and stays the same; a card knows it by a VM-ID, which other lanes have at other times.
+pub struct Stamps {
+    stamps: airlane_lane::stamp::Stamps<Point, LaneId>,
+    /// Which lane has which of the card's VM-IDs.
+    lanes: PerVm<LaneId>,
+}
+
+impl Default for Stamps {
+    /// Goes nowhere.
+    fn default() -> Self {
+        Self::to(airlane_lane::stamp::Stamps::default())
+    }
+}
+
+impl Stamps {
+    /// Stamps for `sink`, which gets them while `on` is true. Each VM-ID has the lane of the same number at first.
+    pub fn new(on: Arc<AtomicBool>, sink: Box<dyn Sink<Point, LaneId>>) -> Self {
+        Self::to(airlane_lane::stamp::Stamps::new(on, sink))
+    }
+
+    fn to(stamps: airlane_lane::stamp::Stamps<Point, LaneId>) -> Self {
+        let mut numbers = 0..;
+        let lanes = PerVm::from_fn(|_| LaneId::new(numbers.next().unwrap_or_default()));
+        Self { stamps, lanes }
+    }
+
+    /// From now on, this VM-ID is that lane's.
+    pub fn set_lane(&mut self, vm: VmId, lane: LaneId) {
+        self.lanes[vm] = lane;
+    }
+
+    /// True while somebody traces: worth finding out which frame it is.
+    #[inline]
+    pub fn on(&self) -> bool {
+        self.stamps.on()
+    }
+
+    /// The thread has come to `point`.
+    #[inline]
+    pub fn mark(&mut self, point: Point) {
+        self.stamps.mark(point);
+    }
+
+    /// A frame of the lane that the sink knows has come to `point`.
+    #[inline]
+    pub fn own(&mut self, point: Point, frame: FrameId) {
+        self.stamps.own(point, frame);
+    }
+
+    /// A frame of this VM has come to `point`.
+    #[inline]
+    pub fn of(&mut self, point: Point, vm: VmId, frame: FrameId) {
+        if self.stamps.on() {
+            self.stamps.of(point, self.lanes[vm], frame);
+        }
+    }
+}
 
 /// A moment on the way of a frame through a card and its radio. A point that names no frame belongs to its thread: to
 /// the frame at hand, or to all that have come so far.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airlane_waist::VmId;
+use airlane_lane::LaneId;
 use airlane_waist::stamp::{FrameId, Point};
 use serde::{Deserialize, Serialize};
 
@@ -38,12 +38,12 @@ pub struct TracedFrame {
 impl TracedFrame {
     /// A way, told from `origin` on, of one of these VMs.
     pub fn of(trace: &FrameTrace, origin: u64, vms: &[String]) -> Self {
-        let name = vms.get(trace.vm.index());
+        let name = vms.get(trace.lane.index());
         // Zero is kept for what did not happen.
         let since = |at: u64| at.saturating_sub(origin).saturating_add(1);
         let passed = |(point, at): (Point, u64)| (point.name().to_owned(), since(at));
         Self {
-            vm: name.cloned().unwrap_or_else(|| trace.vm.to_string()),
+            vm: name.cloned().unwrap_or_else(|| trace.lane.to_string()),
             number: trace.frame.number(),
             at_one_go: trace.at_one_go,
             points: trace.points().map(passed).collect(),
@@ -53,8 +53,8 @@ impl TracedFrame {
     /// The way, if the VM is one of these. Points that are not known here are left out.
     pub fn trace(&self, vms: &[String]) -> Option<FrameTrace> {
         let index = vms.iter().position(|name| *name == self.vm)?;
-        let vm = VmId::new(index).ok()?;
-        let mut trace = FrameTrace::new(vm, FrameId::from_number(self.number));
+        let lane = LaneId::new(u16::try_from(index).ok()?);
+        let mut trace = FrameTrace::new(lane, FrameId::from_number(self.number));
         trace.at_one_go = self.at_one_go;
         for point in Point::ALL {
             trace.set(point, self.points.get(point.name()).copied());
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_way_is_told_and_understood() {
         let vms = ["it".to_owned(), "user".to_owned()];
-        let mut trace = FrameTrace::new(VmId::new(1).unwrap(), FrameId::sent(7));
+        let mut trace = FrameTrace::new(LaneId::new(1), FrameId::sent(7));
         trace.set(Point::Fetch, Some(1_000));
         trace.set(Point::Interrupt, Some(9_000));
         trace.at_one_go = true;
@@ -130,7 +130,7 @@ mod tests {
             panic!("a frame");
         };
         let again = frame.trace(&vms).unwrap();
-        assert_eq!((again.vm, again.frame), (trace.vm, trace.frame));
+        assert_eq!((again.lane, again.frame), (trace.lane, trace.frame));
         assert_eq!(again.span(), Some((1, 8_001)));
         assert_eq!(frame.trace(&vms[..1]), None, "a VM that is not there");
     }
