@@ -34,8 +34,8 @@ const EXCHANGE: Micros = Micros(2_000);
 const RANGES: u64 = 11;
 
 /// One VM: its guest's driver, its card, its rings.
-struct Lane {
-    vm: VmId,
+struct Vm {
+    id: VmId,
     address: MacAddr,
     driver: FakeDriver,
     to_radio: Sender<LaneMessage<Request>>,
@@ -47,7 +47,7 @@ struct Lane {
 /// All of them.
 pub struct World<B> {
     behind: B,
-    lanes: Vec<Lane>,
+    vms: Vec<Vm>,
     access_point: RadioId,
     mode: AirMode,
     now: Instant,
@@ -76,12 +76,12 @@ impl<B: Behind> World<B> {
         air.set_addresses(access_point, &[AP]);
         let shared = Arc::new(Mutex::new((behind, Instant(0))));
         let join = |number| join(&shared, VmId::new(number).expect("at most 16"), way);
-        let lanes = (0..vms).map(join).collect();
+        let vms = (0..vms).map(join).collect();
         let shared = Arc::into_inner(shared).expect("no driver holds it any more");
         let (behind, now) = shared.into_inner().expect("nobody has panicked");
         Self {
             behind,
-            lanes,
+            vms,
             access_point,
             mode,
             now,
@@ -91,7 +91,7 @@ impl<B: Behind> World<B> {
 
     /// A frame of this shape for each VM.
     pub fn load(&self, shape: Shape) -> Load {
-        let addresses = || self.lanes.iter().map(|lane| lane.address);
+        let addresses = || self.vms.iter().map(|vm| vm.address);
         let downlink = |own| Buffer::from_slice(&shape.downlink(own, AP)).expect("it fits");
         Load {
             uplinks: addresses().map(|own| shape.uplink(own, AP)).collect(),
@@ -107,21 +107,20 @@ impl<B: Behind> World<B> {
     /// unwatched; what is watched goes from the doorbell to the response in the receive ring.
     pub fn transmit(&mut self, load: &Load, probe: &impl Probe) {
         let at = self.begin();
-        let Some(lane) = self.lanes.get_mut(at) else {
+        let Some(vm) = self.vms.get_mut(at) else {
             return;
         };
-        lane.driver
-            .transmit_quietly(&load.uplinks[at], &load.options);
+        vm.driver.transmit_quietly(&load.uplinks[at], &load.options);
         probe.whole(|| {
-            probe.stage(Doorbell, || lane.driver.ring(QUEUE));
-            lane.ask(probe);
-            lane.pass_on(self.now, &mut self.behind, probe);
+            probe.stage(Doorbell, || vm.driver.ring(QUEUE));
+            vm.ask(probe);
+            vm.pass_on(self.now, &mut self.behind, probe);
             self.now = exchange(&mut self.behind, self.mode, self.now, probe);
-            lane.bring_back(&mut self.behind, probe);
-            lane.tell(probe);
+            vm.bring_back(&mut self.behind, probe);
+            vm.tell(probe);
         });
-        lane.driver.handle_interrupts();
-        let responses = lane.driver.tx_responses();
+        vm.driver.handle_interrupts();
+        let responses = vm.driver.tx_responses();
         assert_eq!(responses.len(), 1, "one response for one frame");
         assert_eq!(responses[0].status, 1, "sent and acknowledged");
     }
@@ -130,7 +129,7 @@ impl<B: Behind> World<B> {
     /// receive ring.
     pub fn receive(&mut self, load: &Load, probe: &impl Probe) {
         let at = self.begin();
-        let Some(lane) = self.lanes.get_mut(at) else {
+        let Some(vm) = self.vms.get_mut(at) else {
             return;
         };
         let frame = load.downlinks[at].clone();
@@ -140,11 +139,11 @@ impl<B: Behind> World<B> {
             let (now, from) = (self.now, self.access_point);
             self.behind.inject(now, from, sent, probe);
             self.now = exchange(&mut self.behind, self.mode, now, probe);
-            lane.bring_back(&mut self.behind, probe);
-            lane.tell(probe);
+            vm.bring_back(&mut self.behind, probe);
+            vm.tell(probe);
         });
-        lane.driver.handle_interrupts();
-        let frames = lane.driver.received();
+        vm.driver.handle_interrupts();
+        let frames = vm.driver.received();
         assert_eq!(frames.len(), 1, "one frame");
         let protected = load.options.ccmp.is_some();
         let status = if protected { 0xa43 } else { 0x003 };
@@ -154,12 +153,12 @@ impl<B: Behind> World<B> {
     /// Whose turn it is.
     fn begin(&mut self) -> usize {
         self.now += PACE;
-        self.turn = (self.turn + 1) % self.lanes.len();
+        self.turn = (self.turn + 1) % self.vms.len();
         self.turn
     }
 }
 
-impl Lane {
+impl Vm {
     /// The lane's thread asks the card until it has nothing more.
     fn ask(&mut self, probe: &impl Probe) {
         while let Some(request) = probe.stage(Fetch, || self.driver.device().next_request()) {
@@ -173,13 +172,13 @@ impl Lane {
     /// The radio's thread takes what the lane has asked for.
     fn pass_on(&mut self, now: Instant, behind: &mut impl Behind, probe: &impl Probe) {
         while let Some(LaneMessage::Request(request)) = probe.stage(Ring, || self.requests.pop()) {
-            behind.request(now, self.vm, request, probe);
+            behind.request(now, self.id, request, probe);
         }
     }
 
     /// The radio's thread hands out events; they are all this VM's.
     fn bring_back(&mut self, behind: &mut impl Behind, probe: &impl Probe) {
-        while let Some(event) = behind.next_for_vm(self.vm, probe) {
+        while let Some(event) = behind.next_for_vm(self.id, probe) {
             let pushed = probe.stage(Ring, || self.to_card.push(event));
             assert!(pushed.is_ok(), "the ring has room");
         }
@@ -221,7 +220,7 @@ fn address_of(vm: VmId) -> MacAddr {
 }
 
 /// From power-off to an associated station with a key, by the driver's own commands.
-fn join<B: Behind>(shared: &Arc<Mutex<(B, Instant)>>, vm: VmId, way: Translation) -> Lane {
+fn join<B: Behind>(shared: &Arc<Mutex<(B, Instant)>>, vm: VmId, way: Translation) -> Vm {
     let address = address_of(vm);
     let model = Model::Wifi5300;
     let mut memory = Memory::translated(way, vm.index(), "bench");
@@ -240,8 +239,8 @@ fn join<B: Behind>(shared: &Arc<Mutex<(B, Instant)>>, vm: VmId, way: Translation
     associate(&mut driver, address);
     driver.set_radio(None);
     let rings = airlane_lane::Lane::new(LANE_RING, Arc::new(NoWake), Arc::new(NoWake));
-    Lane {
-        vm,
+    Vm {
+        id: vm,
         address,
         driver,
         to_radio: rings.device.requests,

@@ -41,7 +41,7 @@ pub struct Cards(Daemon, Option<TraceFile>);
 
 /// One VM's virtual MAC.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lane {
+pub struct Vmac {
     /// Whether the NIC holds anything for it.
     pub exists: bool,
     /// Whether it is associated, as the NIC sees it.
@@ -133,10 +133,10 @@ impl Cards {
     }
 
     /// How each of `count` VMs stands, and what the built-in access points see.
-    pub fn look(&self, count: usize) -> Result<(Vec<Lane>, View)> {
+    pub fn look(&self, count: usize) -> Result<(Vec<Vmac>, View)> {
         let status = self.0.status()?;
-        let lanes = (0..count).map(|index| lane(&status, index));
-        Ok((lanes.collect(), view(&status)))
+        let vmacs = (0..count).map(|index| vmac(&status, index));
+        Ok((vmacs.collect(), view(&status)))
     }
 
     /// All counters now, by the names of `scenario`.
@@ -337,15 +337,15 @@ fn position(scenario::Position([x, y, z]): scenario::Position) -> Position {
     }
 }
 
-fn lane(status: &DaemonStatus, index: usize) -> Lane {
-    let Some(vmac) = status.radio.vmacs.get(&index) else {
-        return Lane::default();
+fn vmac(status: &DaemonStatus, index: usize) -> Vmac {
+    let Some(known) = status.radio.vmacs.get(&index) else {
+        return Vmac::default();
     };
-    let count = |name| vmac.counters.get(name).copied();
-    Lane {
+    let count = |name| known.counters.get(name).copied();
+    Vmac {
         exists: true,
-        associated: vmac.associated,
-        bssid: vmac.bssid.map(|bssid| bssid.to_string()),
+        associated: known.associated,
+        bssid: known.bssid.map(|bssid| bssid.to_string()),
         bytes: count("sent_bytes").zip(count("received_bytes")),
         keys: count("keys_set").unwrap_or_default(),
     }

@@ -1,6 +1,6 @@
 //! From what is known of the guests to the rows of the table.
 
-use super::cards::Lane;
+use super::cards::Vmac;
 use super::member::Member;
 use super::table::Row;
 use airlane_guests::state::{State, View};
@@ -63,13 +63,13 @@ pub fn rate(
 }
 
 /// An external VM has no agent: what its vMAC does is all that is known.
-pub fn show_external(view: &mut View, lane: &Lane) {
-    view.state = match (lane.exists, lane.associated) {
+pub fn show_external(view: &mut View, vmac: &Vmac) {
+    view.state = match (vmac.exists, vmac.associated) {
         (false, _) => State::Waiting,
         (true, false) => State::Scanning,
         (true, true) => State::Associated,
     };
-    view.bssid = lane.bssid.clone().filter(|_| lane.associated);
+    view.bssid = vmac.bssid.clone().filter(|_| vmac.associated);
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
         let bssid = Some("02:00:00:00:01:01".to_owned());
         show_external(
             &mut view,
-            &Lane {
+            &Vmac {
                 keys: 0,
                 exists: true,
                 associated: true,
@@ -98,7 +98,7 @@ mod tests {
             },
         );
         assert_eq!((view.state, view.bssid.clone()), (State::Associated, bssid));
-        show_external(&mut view, &Lane::default());
+        show_external(&mut view, &Vmac::default());
         assert_eq!((view.state, view.bssid), (State::Waiting, None));
     }
 }

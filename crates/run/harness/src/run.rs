@@ -126,7 +126,7 @@ fn session<'a>(
     Ok(Session {
         scenario,
         members: Vec::new(),
-        lanes: Vec::new(),
+        vmacs: Vec::new(),
         built_ins: View::default(),
         rates: vec![None; scenario.vms.len()],
         progress: Progress::new(stream),

@@ -1,7 +1,7 @@
 //! A run while it goes on: all guests, the cards, and one loop that takes in whatever happens until
 //! something awaited has come. Everything is stopped when it is dropped.
 
-use super::cards::{Cards, Lane};
+use super::cards::{Cards, Vmac};
 use super::folder::{Output, Private};
 use super::jobs::{Finished, Job, Jobs};
 use super::member::Member;
@@ -31,7 +31,7 @@ pub struct Session<'a> {
     /// One member for each VM of the scenario, then the access-point VM, if there is one.
     pub members: Vec<Member>,
     /// Each VM's vMAC, as last seen.
-    pub lanes: Vec<Lane>,
+    pub vmacs: Vec<Vmac>,
     /// What the built-in access points see, as last seen.
     pub built_ins: View,
     /// Each VM's rates to and from the air, in Mb/s.
@@ -199,24 +199,24 @@ impl Session<'_> {
         let Some(cards) = &self.cards else {
             return Ok(());
         };
-        let (lanes, built_ins) = cards.look(self.scenario.vms.len())?;
+        let (vmacs, built_ins) = cards.look(self.scenario.vms.len())?;
         self.built_ins = built_ins;
         let seconds = self.looked.elapsed().as_secs_f64();
         self.looked = Instant::now();
-        for (index, lane) in lanes.iter().enumerate() {
-            let before = self.lanes.get(index).and_then(|lane| lane.bytes);
+        for (index, vmac) in vmacs.iter().enumerate() {
+            let before = self.vmacs.get(index).and_then(|vmac| vmac.bytes);
             if let (Some(rate), Some(live)) = (
                 self.rates.get_mut(index),
-                rows::rate(before, lane.bytes, seconds),
+                rows::rate(before, vmac.bytes, seconds),
             ) {
                 *rate = Some(live);
             }
             let external = self.scenario.vms.get(index).is_some_and(|vm| vm.external);
             if let (true, Some(member)) = (external, self.members.get_mut(index)) {
-                rows::show_external(&mut member.view, lane);
+                rows::show_external(&mut member.view, vmac);
             }
         }
-        self.lanes = lanes;
+        self.vmacs = vmacs;
         Ok(())
     }
 

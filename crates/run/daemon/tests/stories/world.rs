@@ -38,12 +38,12 @@ pub struct World {
     pub activity: u64,
     /// How strongly each VM has heard its last frame.
     pub signals: [Option<Dbm>; MAX_VMS],
-    lanes: [Lane; MAX_VMS],
+    ways: [EventWay; MAX_VMS],
     for_access_points: VecDeque<(usize, ToHwsim)>,
 }
 
 /// The way from the radio to a VM's card.
-struct Lane {
+struct EventWay {
     coalescer: EventCoalescer<Wifi>,
     events: Sender<Event>,
     card: Receiver<Event>,
@@ -51,9 +51,9 @@ struct Lane {
 
 impl World {
     pub fn new(radio: Wifi, tuning: Tuning) -> Self {
-        let lane = |_| {
+        let way = |_| {
             let (events, card) = ring(1_024, Arc::new(NoWake));
-            Lane {
+            EventWay {
                 coalescer: EventCoalescer::new(tuning.interrupts),
                 events,
                 card,
@@ -67,7 +67,7 @@ impl World {
             forgetful: false,
             activity: 0,
             signals: [None; MAX_VMS],
-            lanes: std::array::from_fn(lane),
+            ways: std::array::from_fn(way),
             for_access_points: VecDeque::new(),
         }
     }
@@ -75,7 +75,7 @@ impl World {
     /// A VM asks; what it is told by then.
     pub fn ask(&mut self, vm: VmId, request: Request) -> Vec<Event> {
         self.activity += 1;
-        self.lanes[vm.index()].coalescer.request(&request);
+        self.ways[vm.index()].coalescer.request(&request);
         self.radio.request(self.now, lane(vm), request);
         self.step();
         self.take_for_vm(vm)
@@ -104,7 +104,7 @@ impl World {
                 _ => &[],
             };
             self.note(Whom::Vm(vm.index()), &event, bytes);
-            self.lanes[vm.index()].coalescer.event(self.now, event);
+            self.ways[vm.index()].coalescer.event(self.now, event);
         }
         self.let_go();
         while let Some((port, message)) = self.radio.next_for_hwsim() {
@@ -133,9 +133,9 @@ impl World {
 
     /// Hands over what need not wait.
     fn let_go(&mut self) {
-        for lane in &mut self.lanes {
-            let due = lane.coalescer.settle(self.now);
-            lane.coalescer.release(&mut lane.events);
+        for way in &mut self.ways {
+            let due = way.coalescer.settle(self.now);
+            way.coalescer.release(&mut way.events);
             self.wake = self.wake.into_iter().chain(due).min();
         }
     }
@@ -153,7 +153,7 @@ impl World {
 
     /// What a VM is to be told.
     pub fn take_for_vm(&mut self, vm: VmId) -> Vec<Event> {
-        let card = &mut self.lanes[vm.index()].card;
+        let card = &mut self.ways[vm.index()].card;
         std::iter::from_fn(|| card.pop()).collect()
     }
 

@@ -149,7 +149,7 @@ fn unplug(session: &mut Session, vm: usize) -> Acted {
         return Ok(gone);
     }
     let released = poll(session, "its virtual MAC is still held", |session| {
-        Ok(session.lanes.get(vm).is_none_or(|lane| !lane.exists))
+        Ok(session.vmacs.get(vm).is_none_or(|vmac| !vmac.exists))
     })?;
     if released.is_err() {
         return Ok(released);

@@ -52,9 +52,9 @@ pub fn contradictions(session: &Session, number: usize) -> Vec<String> {
     }
     facts.expect("its BSSID", view.bssid.as_deref(), &bssid);
     let seen = session
-        .lanes
+        .vmacs
         .get(number)
-        .and_then(|lane| lane.bssid.as_deref());
+        .and_then(|vmac| vmac.bssid.as_deref());
     facts.expect("the BSSID that the NIC holds for it", seen, &bssid);
     let mut wrong = facts.0;
     let same = scenario.access_points_of(vm.joins);

@@ -78,9 +78,9 @@ fn released(session: &mut Session, findings: &mut Findings, check: &Check) -> Re
     let killed = Instant::now();
     let free = |session: &Session| {
         session
-            .lanes
+            .vmacs
             .get(check.vm)
-            .is_none_or(|lane| !lane.exists || lane.bssid.is_none())
+            .is_none_or(|vmac| !vmac.exists || vmac.bssid.is_none())
     };
     let passed = session.wait_until(killed + RELEASE, free)?;
     let detail = match passed {

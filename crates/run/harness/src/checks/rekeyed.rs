@@ -89,7 +89,7 @@ fn keys(session: &Session, vm: usize) -> Keys {
     let told = session.members.get(vm).map(|member| member.view.rekeys);
     Keys {
         told: told.unwrap_or_default(),
-        set: session.lanes.get(vm).map_or(0, |lane| lane.keys),
+        set: session.vmacs.get(vm).map_or(0, |vmac| vmac.keys),
     }
 }
 

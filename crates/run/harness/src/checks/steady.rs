@@ -82,8 +82,8 @@ fn alone(
 fn leave(session: &mut Session, checks: &[&Check]) -> Result<(), Stop> {
     tell(session, checks, "wpa_cli -i wlan0 disconnect")?;
     let gone = |session: &Session| {
-        let mut lanes = checks.iter().map(|check| session.lanes.get(check.vm));
-        lanes.all(|lane| lane.is_none_or(|lane| !lane.associated))
+        let mut vmacs = checks.iter().map(|check| session.vmacs.get(check.vm));
+        vmacs.all(|vmac| vmac.is_none_or(|vmac| !vmac.associated))
     };
     session.wait_until(Instant::now() + Duration::from_secs(10), gone)?;
     Ok(())

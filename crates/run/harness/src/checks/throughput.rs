@@ -114,9 +114,9 @@ fn phase(
 /// Where no live rates are counted, the table shows the latest result.
 fn show(session: &mut Session, vm: usize, to_vm: bool, result: &Result<Outcome, String>) {
     let counted = session
-        .lanes
+        .vmacs
         .get(vm)
-        .is_some_and(|lane| lane.bytes.is_some());
+        .is_some_and(|vmac| vmac.bytes.is_some());
     if let (Some(rate), Ok(outcome), false) = (session.rates.get_mut(vm), result, counted) {
         let (up, down) = rate.unwrap_or_default();
         *rate = Some(match to_vm {
