@@ -6,17 +6,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use airlane_air::{Air, AirConfig, RadioConfig, RadioId};
-use airlane_dma::Memory;
 use airlane_engine::{ExternalStation, hand_to_external, step_external};
 use airlane_host_driver::{Shared, Sorted, sort};
 use airlane_iwl::{Device, Identity};
 use airlane_lane::Instant;
 use airlane_nic::{AddressPolicy, Nic};
-use airlane_transport::{Ended, EventFd, LaneEnd, PciDevice, VfioUserServer};
+use airlane_transport::{Ended, EventFd, LaneEnd, VfioUserServer};
 use airlane_waist::{Command, Event, NicEvent, NicRequest, Refusal, Reply, Request, VmId};
 
 use airlane_daemon::clock::Clock;
-use airlane_daemon::{BAR_SIZE, CONFIG_SIZE, raise_priority};
+use airlane_daemon::raise_priority;
 
 /// A served card that shares nothing. Dropping it stops it.
 pub struct Baseline {
@@ -163,47 +162,7 @@ impl Port {
     }
 }
 
-impl PciDevice for Port {
-    fn config_read(&mut self, offset: u64, data: &mut [u8]) {
-        self.device.config_read(offset, data);
-    }
-
-    fn config_write(&mut self, offset: u64, data: &[u8]) {
-        self.device.config_write(offset, data);
-    }
-
-    fn config_size(&self) -> u64 {
-        CONFIG_SIZE
-    }
-
-    fn bar_size(&self, bar: u8) -> u64 {
-        if bar == 0 { BAR_SIZE } else { 0 }
-    }
-
-    fn bar_read(&mut self, _bar: u8, offset: u64, data: &mut [u8]) {
-        self.device.bar_read(offset, data);
-    }
-
-    fn bar_write(&mut self, _bar: u8, offset: u64, data: &[u8]) {
-        self.device.bar_write(offset, data);
-    }
-
-    fn memory(&mut self) -> &mut Memory {
-        self.device.memory()
-    }
-
-    fn reset(&mut self) {
-        self.device.reset();
-    }
-
-    fn take_interrupt(&mut self) -> Option<u16> {
-        self.device.take_msi().then_some(0)
-    }
-
-    fn intx_level(&self) -> bool {
-        self.device.intx_level()
-    }
-}
+airlane_daemon::pci_device!(Port, device, messages_read: |_| {});
 
 impl LaneEnd for Port {
     fn poll(&mut self) {

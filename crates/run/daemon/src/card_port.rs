@@ -8,7 +8,7 @@ use airlane_dma::Memory;
 use airlane_iwl::{Counters, Device, Identity};
 use airlane_lane::ring::{Receiver, Sender};
 use airlane_lane::{DeviceEnd, LaneMessage, PollCounters};
-use airlane_transport::{Ended, EventFd, LaneEnd, PciDevServer, PciDevice, VfioUserServer};
+use airlane_transport::{Ended, EventFd, LaneEnd, PciDevServer, VfioUserServer};
 use airlane_waist::stamp::{FrameId, Point, Stamps};
 use airlane_waist::{Command, Event, Request};
 
@@ -30,14 +30,6 @@ pub struct LaneCounters {
     /// Times that the radio had to wake its thread.
     pub wakes: u64,
 }
-
-/// Length of BAR 0 (`iwl-fh.h`: the last register lies below 0x2000).
-pub const BAR_SIZE: u64 = 0x2000;
-
-/// A PCI Express function has an extended configuration space, even an empty one. QEMU's ports rely on
-/// it: from 11.1 on they read Link Status 2 (PCI Express Base 2.0 7.8.20) of whatever is behind them,
-/// which lies beyond 256 bytes where the capability is near their end.
-pub const CONFIG_SIZE: u64 = 4096;
 
 /// Events that go into receive buffers together: fewer than the frames that a card lets wait for them.
 pub(super) const DELIVERY: usize = 64;
@@ -228,52 +220,10 @@ impl BoundCard {
     }
 }
 
-impl PciDevice for CardPort {
-    fn messages_read(&mut self) {
-        self.device.stamps().mark(Point::Read);
-        self.poller.found();
-    }
-
-    fn config_read(&mut self, offset: u64, data: &mut [u8]) {
-        self.device.config_read(offset, data);
-    }
-
-    fn config_write(&mut self, offset: u64, data: &[u8]) {
-        self.device.config_write(offset, data);
-    }
-
-    fn config_size(&self) -> u64 {
-        CONFIG_SIZE
-    }
-
-    fn bar_size(&self, bar: u8) -> u64 {
-        if bar == 0 { BAR_SIZE } else { 0 }
-    }
-
-    fn bar_read(&mut self, _bar: u8, offset: u64, data: &mut [u8]) {
-        self.device.bar_read(offset, data);
-    }
-
-    fn bar_write(&mut self, _bar: u8, offset: u64, data: &[u8]) {
-        self.device.bar_write(offset, data);
-    }
-
-    fn memory(&mut self) -> &mut Memory {
-        self.device.memory()
-    }
-
-    fn reset(&mut self) {
-        self.device.reset();
-    }
-
-    fn take_interrupt(&mut self) -> Option<u16> {
-        self.device.take_msi().then_some(0)
-    }
-
-    fn intx_level(&self) -> bool {
-        self.device.intx_level()
-    }
-}
+crate::pci_device!(CardPort, device, messages_read: |port| {
+    port.device.stamps().mark(Point::Read);
+    port.poller.found();
+});
 
 impl LaneEnd for CardPort {
     fn attached(&mut self) {

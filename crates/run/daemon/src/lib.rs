@@ -12,6 +12,7 @@ mod daemon;
 mod handle;
 mod listeners;
 mod names;
+mod pci_face;
 mod polled_card;
 mod priority;
 pub mod reactor;
@@ -25,9 +26,9 @@ pub use airlane_engine::{
     AccessPoints, BuiltIn, BuiltInStatus, BuiltIns, CardStatus, DataPath, ExternalStation, Placed,
     RadioStatus, Served, Site, VmacStatus, Wifi, journal,
 };
-pub use card_port::{BAR_SIZE, CONFIG_SIZE};
 pub use config::{CardConfig, DaemonConfig, Transport, VmCard};
 pub use daemon::Daemon;
 pub use handle::{DaemonStatus, Handle};
+pub use pci_face::{BAR_SIZE, CONFIG_SIZE};
 pub use priority::raise_priority;
 pub use tuning::Tuning;

@@ -11,12 +11,12 @@ use airlane_dma::Memory;
 use airlane_engine::Wifi;
 use airlane_iwl::{Device, Identity};
 use airlane_lane::{Coalescing, Engine, EventCoalescer, EventKind, Instant, LaneId};
-use airlane_transport::{PciDevice, Ready, Turn, VfioUserServer};
+use airlane_transport::{Ready, Turn, VfioUserServer};
 use airlane_waist::Event;
 use airlane_waist::stamp::{FrameId, Point, Stamps};
 use rustix::event::PollFlags;
 
-use crate::card_port::{BAR_SIZE, CONFIG_SIZE, DELIVERY, LaneReport};
+use crate::card_port::{DELIVERY, LaneReport};
 use crate::reactor::{Attachment, BATCH, Report, Source, Took};
 
 /// Messages of one VM that are handled in one turn.
@@ -238,48 +238,4 @@ impl Face {
     }
 }
 
-impl PciDevice for Face {
-    fn messages_read(&mut self) {
-        self.0.stamps().mark(Point::Read);
-    }
-
-    fn config_read(&mut self, offset: u64, data: &mut [u8]) {
-        self.0.config_read(offset, data);
-    }
-
-    fn config_write(&mut self, offset: u64, data: &[u8]) {
-        self.0.config_write(offset, data);
-    }
-
-    fn config_size(&self) -> u64 {
-        CONFIG_SIZE
-    }
-
-    fn bar_size(&self, bar: u8) -> u64 {
-        if bar == 0 { BAR_SIZE } else { 0 }
-    }
-
-    fn bar_read(&mut self, _bar: u8, offset: u64, data: &mut [u8]) {
-        self.0.bar_read(offset, data);
-    }
-
-    fn bar_write(&mut self, _bar: u8, offset: u64, data: &[u8]) {
-        self.0.bar_write(offset, data);
-    }
-
-    fn memory(&mut self) -> &mut Memory {
-        self.0.memory()
-    }
-
-    fn reset(&mut self) {
-        self.0.reset();
-    }
-
-    fn take_interrupt(&mut self) -> Option<u16> {
-        self.0.take_msi().then_some(0)
-    }
-
-    fn intx_level(&self) -> bool {
-        self.0.intx_level()
-    }
-}
+crate::pci_device!(Face, 0, messages_read: |card| card.0.stamps().mark(Point::Read));
