@@ -21,7 +21,6 @@ pub mod stamp;
 mod threads;
 mod time;
 mod token_bucket;
-mod wake_up;
 
 pub use coalescing::{Coalescer, Coalescing, Verdict};
 pub use dispatcher::{Bytes, Cost, Dispatcher, MAX_WEIGHT, WhenEmpty};
@@ -30,8 +29,7 @@ pub use event_coalescer::EventCoalescer;
 pub use lane_id::{LaneId, LaneSet, MAX_LANES};
 pub use lane_queues::{LaneQueues, QueueCounters};
 pub use polling::{PollCounters, PollGovernor, Polling};
-pub use ring::{DeviceEnd, EngineEnd, Lane, LaneMessage};
+pub use ring::{DeviceEnd, EngineEnd, Lane, LaneMessage, WakeUp};
 pub use threads::{Threads, ThreadsError};
 pub use time::{Instant, Micros};
 pub use token_bucket::TokenBucket;
-pub use wake_up::WakeUp;

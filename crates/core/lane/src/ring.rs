@@ -1,5 +1,6 @@
-//! A bounded single-producer single-consumer ring with a wake-up that is sent only when the consumer has said that it
-//! sleeps; and [`Lane`], two such rings between a virtual machine's device and the engine that serves it.
+//! A bounded single-producer single-consumer ring, and when its producer must wake its consumer ([`WakeUp`]): only when
+//! that has said that it sleeps. And [`Lane`], two such rings between a virtual machine's device and the engine that
+//! serves it.
 //!
 //! The consumer drains the ring, calls [`Receiver::announce_sleep`], and may block only when that
 //! returns `true`; the producer's next push then calls the [`Wake`] once. So a busy lane costs no
@@ -7,9 +8,12 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+#[cfg(not(loom))]
+use std::sync::atomic::{AtomicBool, fence};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::WakeUp;
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicBool, fence};
 
 /// How the consumer is woken, for example by an eventfd. Called from the producer's thread.
 pub trait Wake: Send + Sync {
@@ -22,6 +26,64 @@ pub struct NoWake;
 
 impl Wake for NoWake {
     fn wake(&self) {}
+}
+
+/// When a producer must wake its consumer: flags beside a ring, and the order in which both ends touch them. It starts
+/// with a consumer that sleeps.
+///
+/// The consumer says that it sleeps and then looks into the ring once more; the producer appends and then looks
+/// whether the consumer sleeps. Both have a sequentially consistent fence between the two steps, so that at least
+/// one of them sees what the other has done: no item waits beside a sleeper. `tests/loom.rs` tries every order of
+/// the steps, with loom's atomics in place of the standard library's.
+#[derive(Debug)]
+pub struct WakeUp {
+    sleeping: AtomicBool,
+    /// The consumer looks into the ring again by itself, however long it sleeps.
+    returns: AtomicBool,
+}
+
+impl Default for WakeUp {
+    fn default() -> Self {
+        Self {
+            sleeping: AtomicBool::new(true),
+            returns: AtomicBool::new(false),
+        }
+    }
+}
+
+impl WakeUp {
+    /// The producer has appended something. True: it must wake the consumer, and nobody else does.
+    pub fn appended(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.ends_sleep()
+    }
+
+    /// The producer has appended something that may wait until the consumer looks by itself, if it does.
+    pub fn appended_quietly(&self) -> bool {
+        fence(Ordering::SeqCst);
+        !self.returns.load(Ordering::Relaxed) && self.ends_sleep()
+    }
+
+    /// The consumer is about to sleep; `is_empty` looks into the ring. False: something has come, it must not sleep.
+    pub fn announce_sleep(&self, is_empty: impl FnOnce() -> bool) -> bool {
+        self.sleeping.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        if is_empty() {
+            return true;
+        }
+        self.sleeping.store(false, Ordering::SeqCst);
+        false
+    }
+
+    /// Whether the consumer looks again by itself. Said before [`Self::announce_sleep`], so that of a quiet item
+    /// either the producer knows or the consumer sees it.
+    pub fn will_return(&self, returns: bool) {
+        self.returns.store(returns, Ordering::Relaxed);
+    }
+
+    fn ends_sleep(&self) -> bool {
+        self.sleeping.load(Ordering::Relaxed) && self.sleeping.swap(false, Ordering::SeqCst)
+    }
 }
 
 struct Shared {
