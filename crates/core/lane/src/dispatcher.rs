@@ -10,8 +10,7 @@
 
 use std::marker::PhantomData;
 
-use crate::Micros;
-use crate::lane_id::{LaneId, LaneSet, MAX_LANES};
+use crate::{LaneId, LaneSet, MAX_LANES, Micros};
 
 /// More weight than this is this.
 pub const MAX_WEIGHT: u16 = 1_000;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::LaneId;
 use crate::dispatcher::{Cost, Dispatcher};
-use crate::lane_id::LaneId;
 
 /// What has become of the items so far: `offered = sent + dropped + queued`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

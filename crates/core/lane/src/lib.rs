@@ -13,7 +13,6 @@ pub mod coalescing;
 mod dispatcher;
 mod engine;
 mod event_coalescer;
-mod lane_id;
 mod lane_queues;
 pub mod polling;
 pub mod ring;
@@ -24,9 +23,8 @@ mod token_bucket;
 
 pub use coalescing::{Coalescer, Coalescing, Verdict};
 pub use dispatcher::{Bytes, Cost, Dispatcher, MAX_WEIGHT, WhenEmpty};
-pub use engine::{Admission, Engine, EventKind, Next};
+pub use engine::{Admission, Engine, EventKind, LaneId, LaneSet, MAX_LANES, Next};
 pub use event_coalescer::EventCoalescer;
-pub use lane_id::{LaneId, LaneSet, MAX_LANES};
 pub use lane_queues::{LaneQueues, QueueCounters};
 pub use polling::{PollCounters, PollGovernor, Polling};
 pub use ring::{DeviceEnd, EngineEnd, Lane, LaneMessage, WakeUp};
