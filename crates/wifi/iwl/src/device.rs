@@ -14,7 +14,6 @@ use crate::command_ring::Outstanding;
 use crate::commands::DriverState;
 use crate::counters::Counters;
 use crate::eeprom::Eeprom;
-use crate::in_order::InOrder;
 use crate::interrupt::{Interrupts, cause};
 use crate::loader::{Microcode, Sram};
 use crate::model::{self, Identity};
@@ -23,7 +22,7 @@ use crate::pci::ConfigSpace;
 use crate::registers::{Bank, csr, fh, prph, scd};
 use crate::response::Packet;
 use crate::rx_ring::RxRing;
-use crate::scheduler::{QUEUES, Scheduler};
+use crate::scheduler::{InOrder, QUEUES, Scheduler};
 use crate::transmit::{Completion, InFlight};
 use crate::vmac::Vmac;
 

@@ -14,7 +14,6 @@ pub mod commands;
 mod counters;
 mod device;
 mod eeprom;
-mod in_order;
 mod interrupt;
 mod loader;
 pub mod microcode;
