@@ -1,19 +1,19 @@
 //! Packets that the card writes about itself: responses to host commands and notifications
 //! (`dvm/commands.h`). Pure encoders; where they go is the receive ring's business.
+//!
+//! Not here: the response to a transmit command ([`crate::transmit`]).
 
 use airlane_dot11::{Band, Width};
 use airlane_waist::{Refusal, Reply, Statistics};
 use smallvec::SmallVec;
-use zerocopy::little_endian::{U16, U32};
-use zerocopy::{FromZeros, Immutable, IntoBytes, Unaligned};
 
 use crate::wire::put;
 
 /// Bytes of the longest payload, statistics.
 const MAX_PAYLOAD: usize = 480;
-/// The payload of a transmit response, of which there is one for each frame. Longer ones, which are rare, are
+/// Bytes of the payload of a transmit response, of which there is one for each frame. Longer ones, which are rare, are
 /// allocated.
-const TRANSMITTED: usize = size_of::<TxResponse>();
+pub const TRANSMITTED: usize = 40;
 /// Bit of a sequence word: originated by the card.
 pub const NOTIFICATION: u16 = 1 << 15;
 /// Degrees Celsius that the card reports: far from any throttling.
@@ -148,79 +148,4 @@ pub fn alive(error_table: u32) -> Packet {
         .with(0x00, &[83, 8])
         .with(0x14, &error_table.to_le_bytes())
         .with(0x1c, &1_u32.to_le_bytes())
-}
-
-/// `struct iwlagn_tx_resp` for one frame, with its status and the next index to reclaim.
-#[derive(FromZeros, Immutable, IntoBytes, Unaligned)]
-#[repr(C)]
-struct TxResponse {
-    frames: u8,
-    bt_kills: u8,
-    rts_failures: u8,
-    retries: u8,
-    rate: U32,
-    airtime: U16,
-    amplifier: [u8; 10],
-    tfd_info: U32,
-    sequence_control: U16,
-    byte_count: U16,
-    tlc_info: u8,
-    ra_tid: u8,
-    frame_control: U16,
-    status: U16,
-    sequence: U16,
-    next: U32,
-}
-
-/// The report on one frame (`struct iwlagn_tx_resp`, its status, and the next index to reclaim).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmitted {
-    /// Sequence word of the ring entry: index in bits 7:0, queue in 12:8.
-    pub sequence: u16,
-    /// 1 is success; others as `TX_STATUS_*` of `dvm/commands.h`.
-    pub status: u8,
-    /// Attempts beyond the first.
-    pub retries: u8,
-    /// RTS frames without an answer.
-    pub rts_failures: u8,
-    /// Rate word of the first attempt.
-    pub rate: u32,
-    /// Time on the medium, in microseconds.
-    pub airtime: u16,
-    /// Sequence control as sent.
-    pub sequence_control: u16,
-    /// Bytes of the frame, without its padding.
-    pub byte_count: u16,
-    /// Station in bits 7:4, traffic identifier in 3:0 (8: none).
-    pub ra_tid: u8,
-    /// The frame's first two bytes (IEEE 802.11-2020 9.2.4.1).
-    pub frame_control: u16,
-    /// Everything before this ring index, or sequence number, is done.
-    pub next: u16,
-}
-
-impl Transmitted {
-    /// The packet, with a payload of 40 bytes.
-    pub fn encode(&self) -> Packet {
-        let response = TxResponse {
-            frames: 1,
-            rts_failures: self.rts_failures,
-            retries: self.retries,
-            rate: U32::new(self.rate),
-            airtime: U16::new(self.airtime),
-            sequence_control: U16::new(self.sequence_control),
-            byte_count: U16::new(self.byte_count),
-            ra_tid: self.ra_tid,
-            frame_control: U16::new(self.frame_control),
-            status: U16::new(self.status.into()),
-            sequence: U16::new(self.sequence),
-            next: U32::new(u32::from(self.next & 0xfff)),
-            ..TxResponse::new_zeroed()
-        };
-        Packet {
-            id: id::TX,
-            sequence: self.sequence,
-            payload: SmallVec::from_slice(response.as_bytes()),
-        }
-    }
 }

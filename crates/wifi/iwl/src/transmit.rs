@@ -1,15 +1,17 @@
-//! Transmit commands (REPLY_TX, `struct iwl_tx_cmd`): what the driver put before a frame, and where
-//! the frame lies.
+//! Transmit commands (REPLY_TX, `struct iwl_tx_cmd`): what the driver put before a frame, where the frame lies, and
+//! what the driver is told when it has been sent.
 
 use airlane_dma::{Frame, Memory, Window};
 use airlane_dot11::{AccessCategory, Rate, frame::Header};
 use airlane_waist::stamp::{Point, Stamps};
 use airlane_waist::{STATIONS, StationIndex, Transmit, TxCipher, TxRate, TxReport, TxStatus};
-use zerocopy::{FromBytes, Unaligned};
+use smallvec::SmallVec;
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, Unaligned};
 
 use crate::commands::DriverState;
 use crate::rate;
-use crate::response::{Transmitted, id};
+use crate::response::{Packet, TRANSMITTED, id};
 use crate::scheduler::{self, Queue};
 use crate::tfd::Tfd;
 use crate::wire::{CommandHeader, TxCommand};
@@ -291,4 +293,82 @@ pub fn respond(
         frame_control: in_flight.frame_control,
         next,
     })
+}
+
+/// `struct iwlagn_tx_resp` for one frame, with its status and the next index to reclaim.
+#[derive(FromZeros, Immutable, IntoBytes, Unaligned)]
+#[repr(C)]
+struct TxResponse {
+    frames: u8,
+    bt_kills: u8,
+    rts_failures: u8,
+    retries: u8,
+    rate: U32,
+    airtime: U16,
+    amplifier: [u8; 10],
+    tfd_info: U32,
+    sequence_control: U16,
+    byte_count: U16,
+    tlc_info: u8,
+    ra_tid: u8,
+    frame_control: U16,
+    status: U16,
+    sequence: U16,
+    next: U32,
+}
+
+/// A packet has room for it, and needs no allocation.
+const _: () = assert!(size_of::<TxResponse>() == TRANSMITTED);
+
+/// The report on one frame (`struct iwlagn_tx_resp`, its status, and the next index to reclaim).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmitted {
+    /// Sequence word of the ring entry: index in bits 7:0, queue in 12:8.
+    pub sequence: u16,
+    /// 1 is success; others as `TX_STATUS_*` of `dvm/commands.h`.
+    pub status: u8,
+    /// Attempts beyond the first.
+    pub retries: u8,
+    /// RTS frames without an answer.
+    pub rts_failures: u8,
+    /// Rate word of the first attempt.
+    pub rate: u32,
+    /// Time on the medium, in microseconds.
+    pub airtime: u16,
+    /// Sequence control as sent.
+    pub sequence_control: u16,
+    /// Bytes of the frame, without its padding.
+    pub byte_count: u16,
+    /// Station in bits 7:4, traffic identifier in 3:0 (8: none).
+    pub ra_tid: u8,
+    /// The frame's first two bytes (IEEE 802.11-2020 9.2.4.1).
+    pub frame_control: u16,
+    /// Everything before this ring index, or sequence number, is done.
+    pub next: u16,
+}
+
+impl Transmitted {
+    /// The packet, with a payload of 40 bytes.
+    pub fn encode(&self) -> Packet {
+        let response = TxResponse {
+            frames: 1,
+            rts_failures: self.rts_failures,
+            retries: self.retries,
+            rate: U32::new(self.rate),
+            airtime: U16::new(self.airtime),
+            sequence_control: U16::new(self.sequence_control),
+            byte_count: U16::new(self.byte_count),
+            ra_tid: self.ra_tid,
+            frame_control: U16::new(self.frame_control),
+            status: U16::new(self.status.into()),
+            sequence: U16::new(self.sequence),
+            next: U32::new(u32::from(self.next & 0xfff)),
+            ..TxResponse::new_zeroed()
+        };
+        Packet {
+            id: id::TX,
+            sequence: self.sequence,
+            payload: SmallVec::from_slice(response.as_bytes()),
+        }
+    }
 }
