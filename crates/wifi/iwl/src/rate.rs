@@ -30,6 +30,10 @@ const DSSS: [(u32, DsssRate); 4] = [
 ];
 
 /// What the word says; `None` when its code stands for no rate.
+///
+/// Not inlined: nearly all frames go at their station's rates and need none of this. Inlined, its first steps are taken
+/// before it is known whether a frame does.
+#[inline(never)]
 pub fn decode(word: u32) -> Option<Rate> {
     if word & HT != 0 {
         return Some(Rate::Ht {
