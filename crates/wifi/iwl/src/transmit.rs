@@ -265,13 +265,50 @@ fn cipher(command: &TxCommand) -> Option<TxCipher> {
     }
 }
 
+/// `struct iwlagn_tx_resp` for one frame, with its status and the next index to reclaim.
+#[derive(FromZeros, Immutable, IntoBytes, Unaligned)]
+#[repr(C)]
+struct TxResponse {
+    /// 1: longer responses tell of several.
+    frames: u8,
+    bt_kills: u8,
+    /// RTS frames without an answer.
+    rts_failures: u8,
+    /// Attempts beyond the first.
+    retries: u8,
+    /// Rate word of the first attempt.
+    rate: U32,
+    /// Time on the medium, in microseconds.
+    airtime: U16,
+    amplifier: [u8; 10],
+    tfd_info: U32,
+    /// Sequence control as sent.
+    sequence_control: U16,
+    /// Bytes of the frame, without its padding.
+    byte_count: U16,
+    tlc_info: u8,
+    /// Station in bits 7:4, traffic identifier in 3:0 (8: none).
+    ra_tid: u8,
+    /// The frame's first two bytes (IEEE 802.11-2020 9.2.4.1).
+    frame_control: U16,
+    /// One of [`code`].
+    status: U16,
+    /// Sequence word of the ring entry: index in bits 7:0, queue in 12:8.
+    sequence: U16,
+    /// Everything before this ring index, or sequence number, is done; bits 11:0.
+    next: U32,
+}
+
+/// A packet has room for it, and needs no allocation.
+const _: () = assert!(size_of::<TxResponse>() == TRANSMITTED);
+
 /// The response to the frame at ring entry `index` of `queue`; `None` when nobody waits for one.
 pub fn respond(
     queue: u8,
     index: u8,
     in_flight: &InFlight,
     completion: &Completion,
-) -> Option<Transmitted> {
+) -> Option<Packet> {
     let sequence_control = completion
         .sequence_control
         .unwrap_or(in_flight.sequence_control);
@@ -280,95 +317,25 @@ pub fn respond(
     } else {
         u16::from(index.wrapping_add(1))
     };
-    in_flight.answerable.then(|| Transmitted {
-        sequence: scheduler::sequence(queue, index),
-        status: completion.status,
-        retries: completion.retries,
+    let sequence = scheduler::sequence(queue, index);
+    let response = || TxResponse {
+        frames: 1,
         rts_failures: completion.rts_failures,
-        rate: in_flight.rate,
-        airtime: completion.airtime,
-        sequence_control,
-        byte_count: in_flight.byte_count,
+        retries: completion.retries,
+        rate: U32::new(in_flight.rate),
+        airtime: U16::new(completion.airtime),
+        sequence_control: U16::new(sequence_control),
+        byte_count: U16::new(in_flight.byte_count),
         ra_tid: (in_flight.station & 0xf) << 4 | in_flight.tid,
-        frame_control: in_flight.frame_control,
-        next,
+        frame_control: U16::new(in_flight.frame_control),
+        status: U16::new(completion.status.into()),
+        sequence: U16::new(sequence),
+        next: U32::new(u32::from(next & 0xfff)),
+        ..TxResponse::new_zeroed()
+    };
+    in_flight.answerable.then(|| Packet {
+        id: id::TX,
+        sequence,
+        payload: SmallVec::from_slice(response().as_bytes()),
     })
-}
-
-/// `struct iwlagn_tx_resp` for one frame, with its status and the next index to reclaim.
-#[derive(FromZeros, Immutable, IntoBytes, Unaligned)]
-#[repr(C)]
-struct TxResponse {
-    frames: u8,
-    bt_kills: u8,
-    rts_failures: u8,
-    retries: u8,
-    rate: U32,
-    airtime: U16,
-    amplifier: [u8; 10],
-    tfd_info: U32,
-    sequence_control: U16,
-    byte_count: U16,
-    tlc_info: u8,
-    ra_tid: u8,
-    frame_control: U16,
-    status: U16,
-    sequence: U16,
-    next: U32,
-}
-
-/// A packet has room for it, and needs no allocation.
-const _: () = assert!(size_of::<TxResponse>() == TRANSMITTED);
-
-/// The report on one frame (`struct iwlagn_tx_resp`, its status, and the next index to reclaim).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmitted {
-    /// Sequence word of the ring entry: index in bits 7:0, queue in 12:8.
-    pub sequence: u16,
-    /// 1 is success; others as `TX_STATUS_*` of `dvm/commands.h`.
-    pub status: u8,
-    /// Attempts beyond the first.
-    pub retries: u8,
-    /// RTS frames without an answer.
-    pub rts_failures: u8,
-    /// Rate word of the first attempt.
-    pub rate: u32,
-    /// Time on the medium, in microseconds.
-    pub airtime: u16,
-    /// Sequence control as sent.
-    pub sequence_control: u16,
-    /// Bytes of the frame, without its padding.
-    pub byte_count: u16,
-    /// Station in bits 7:4, traffic identifier in 3:0 (8: none).
-    pub ra_tid: u8,
-    /// The frame's first two bytes (IEEE 802.11-2020 9.2.4.1).
-    pub frame_control: u16,
-    /// Everything before this ring index, or sequence number, is done.
-    pub next: u16,
-}
-
-impl Transmitted {
-    /// The packet, with a payload of 40 bytes.
-    pub fn encode(&self) -> Packet {
-        let response = TxResponse {
-            frames: 1,
-            rts_failures: self.rts_failures,
-            retries: self.retries,
-            rate: U32::new(self.rate),
-            airtime: U16::new(self.airtime),
-            sequence_control: U16::new(self.sequence_control),
-            byte_count: U16::new(self.byte_count),
-            ra_tid: self.ra_tid,
-            frame_control: U16::new(self.frame_control),
-            status: U16::new(self.status.into()),
-            sequence: U16::new(self.sequence),
-            next: U32::new(u32::from(self.next & 0xfff)),
-            ..TxResponse::new_zeroed()
-        };
-        Packet {
-            id: id::TX,
-            sequence: self.sequence,
-            payload: SmallVec::from_slice(response.as_bytes()),
-        }
-    }
 }

@@ -377,7 +377,7 @@ impl Device {
             self.stamps.own(Point::Answered, FrameId::sent(tag.0));
             let response = transmit::respond(number, index, &in_flight, &completion);
             if let Some(response) = response
-                && !self.rx.push(response.encode())
+                && !self.rx.push(response)
             {
                 self.counters.packets_dropped += 1;
             }
