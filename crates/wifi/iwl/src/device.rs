@@ -1,4 +1,5 @@
-//! The card: its parts, and the few public operations that a transport and a lane need.
+//! The card: its parts, the few public operations that a transport and a lane need, and the life of the vMAC that the
+//! radio has for it.
 //!
 //! Not here: the meaning of registers ([`crate::registers`] and `bar.rs`), of commands
 //! ([`crate::commands`]), and of queue entries (`fetch.rs`).
@@ -8,7 +9,7 @@ mod fetch;
 
 use airlane_dma::{Memory, Window};
 use airlane_waist::stamp::{FrameId, Point, Stamps};
-use airlane_waist::{Event, Reply, Request, Tag};
+use airlane_waist::{Command, Event, Reply, Request, Tag};
 
 use crate::command_ring::Outstanding;
 use crate::commands::DriverState;
@@ -24,7 +25,6 @@ use crate::response::Packet;
 use crate::rx_ring::RxRing;
 use crate::scheduler::{InOrder, QUEUES, Scheduler};
 use crate::transmit::{Completion, InFlight};
-use crate::vmac::Vmac;
 
 /// One card in one guest. Pure: no clock, no I/O but guest memory.
 ///
@@ -314,5 +314,82 @@ impl Device {
         }
         self.interrupts.reset();
         self.strap();
+    }
+}
+
+/// When the vMAC behind the card comes and goes: one `Initialize` per start, one `Reset` per stop, and silence for
+/// everything that the radio says about the time before.
+#[derive(Debug, Default)]
+struct Vmac {
+    /// The radio has been told to initialize, or is about to be.
+    up: bool,
+    initialize_due: bool,
+    reset_due: bool,
+    /// Resets sent whose answer has not come.
+    resets_outstanding: u32,
+}
+
+impl Vmac {
+    /// The microcode has started.
+    fn start(&mut self) {
+        self.up = true;
+        self.initialize_due = true;
+    }
+
+    /// The microcode has stopped. A start that the radio has not heard of is taken back instead.
+    fn stop(&mut self) {
+        if std::mem::take(&mut self.up) && !std::mem::take(&mut self.initialize_due) {
+            self.reset_due = true;
+        }
+    }
+
+    /// The next thing to tell the radio.
+    fn take_command(&mut self) -> Option<Command> {
+        if std::mem::take(&mut self.reset_due) {
+            self.resets_outstanding = self.resets_outstanding.saturating_add(1);
+            return Some(Command::Reset);
+        }
+        std::mem::take(&mut self.initialize_due).then_some(Command::Initialize)
+    }
+
+    /// A reset was answered.
+    fn reset_done(&mut self) {
+        self.resets_outstanding = self.resets_outstanding.saturating_sub(1);
+    }
+
+    /// True when the radio's events are about the present.
+    fn listens(&self) -> bool {
+        self.up && !self.initialize_due && !self.reset_due && self.resets_outstanding == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_reset_per_stop_and_deaf_until_it_is_answered() {
+        let mut vmac = Vmac::default();
+        vmac.stop();
+        assert!(vmac.take_command().is_none(), "nothing was initialized");
+        vmac.start();
+        assert!(matches!(vmac.take_command(), Some(Command::Initialize)));
+        assert!(vmac.listens());
+        vmac.stop();
+        vmac.stop();
+        vmac.start();
+        assert!(matches!(vmac.take_command(), Some(Command::Reset)));
+        assert!(matches!(vmac.take_command(), Some(Command::Initialize)));
+        assert!(vmac.take_command().is_none() && !vmac.listens());
+        vmac.reset_done();
+        assert!(vmac.listens());
+    }
+
+    #[test]
+    fn a_start_that_nobody_heard_of_is_taken_back() {
+        let mut vmac = Vmac::default();
+        vmac.start();
+        vmac.stop();
+        assert!(vmac.take_command().is_none());
     }
 }

@@ -28,7 +28,6 @@ mod rx_ring;
 mod scheduler;
 mod tfd;
 mod transmit;
-mod vmac;
 mod wire;
 
 pub use counters::Counters;
