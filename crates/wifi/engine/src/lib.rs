@@ -10,7 +10,6 @@
 mod access_points;
 #[cfg(test)]
 mod attach_tests;
-mod attachment;
 mod built_in;
 mod card;
 pub mod counters;
@@ -21,9 +20,8 @@ mod status;
 mod wifi;
 
 pub use access_points::{AccessPoints, ApCounters, MAX_RADIOS, Site};
-pub use attachment::LaneError;
 pub use built_in::{BuiltIn, BuiltIns, Served};
-pub use card::{Card, DataPath, DataPathError};
+pub use card::{Card, DataPath, DataPathError, LaneError};
 pub use external_station::{ExternalStation, hand_to_external, step_external};
 pub use status::{BuiltInStatus, CardStatus, RadioStatus, VmacStatus};
 pub use wifi::{Placed, Wifi};

@@ -12,9 +12,8 @@ use airlane_waist::stamp::{FrameId, Point, Stamps};
 use airlane_waist::{Command, Event, Request, VmId};
 
 use crate::access_points::AccessPoints;
-use crate::attachment::{Attachments, LaneError};
 use crate::built_in::{BuiltIn, BuiltIns};
-use crate::card::{Card, DataPath};
+use crate::card::{Attachments, Card, DataPath, LaneError};
 use crate::external_station::{ExternalStation, hand_to_external, step_external};
 use crate::journal::Journal;
 
