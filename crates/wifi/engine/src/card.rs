@@ -267,12 +267,12 @@ fn passes_host(event: &Event, data_path: DataPath, host: &Host) -> bool {
     data && data_path == DataPath::Passthrough
 }
 
-/// The attachments of all lanes that the engine has given out, by the lane's number.
+/// All lanes that the engine has given out, by number, as tenants of cards.
 #[derive(Default)]
-pub(crate) struct Attachments(Vec<Attachment>);
+pub(crate) struct Tenants(Vec<Tenant>);
 
-/// One lane's place at a card.
-pub(crate) struct Attachment {
+/// A lane as its card's tenant: it has a place there, and a VM-ID while a VM is attached.
+pub(crate) struct Tenant {
     /// The card's number, which is given out.
     pub card: usize,
     /// Its VM-ID on that card, while a VM is attached.
@@ -288,11 +288,11 @@ pub(crate) struct Attachment {
     pub events: VecDeque<Event>,
 }
 
-impl Attachments {
+impl Tenants {
     /// One more lane, at this card.
     pub fn add(&mut self, card: usize) -> Result<LaneId, LaneError> {
         let number = u16::try_from(self.0.len()).map_err(|_| LaneError::TooMany)?;
-        self.0.push(Attachment {
+        self.0.push(Tenant {
             card,
             vm: None,
             resets: 0,
@@ -304,7 +304,7 @@ impl Attachments {
         Ok(LaneId::new(number))
     }
 
-    pub fn get(&self, lane: LaneId) -> Option<&Attachment> {
+    pub fn get(&self, lane: LaneId) -> Option<&Tenant> {
         self.0.get(lane.index())
     }
 
@@ -313,30 +313,30 @@ impl Attachments {
         &'a mut self,
         lane: LaneId,
         cards: &'a mut [Card],
-    ) -> Option<(&'a mut Attachment, &'a mut Card)> {
-        let attachment = self.0.get_mut(lane.index())?;
-        let card = cards.get_mut(attachment.card)?;
-        Some((attachment, card))
+    ) -> Option<(&'a mut Tenant, &'a mut Card)> {
+        let tenant = self.0.get_mut(lane.index())?;
+        let card = cards.get_mut(tenant.card)?;
+        Some((tenant, card))
     }
 
     /// A card has an event for a lane. Cards name only lanes that were given out.
     pub fn tell(&mut self, lane: LaneId, event: Event) {
-        if let Some(attachment) = self.0.get_mut(lane.index()) {
+        if let Some(tenant) = self.0.get_mut(lane.index()) {
             let done = matches!(event, Event::ResetDone);
-            attachment.resets = attachment.resets.saturating_sub(u32::from(done));
-            attachment.events.push_back(event);
+            tenant.resets = tenant.resets.saturating_sub(u32::from(done));
+            tenant.events.push_back(event);
         }
     }
 
     /// A VM-ID that a lane had is free: these are its counters.
     pub fn count(&mut self, lane: LaneId, counters: &VmCounters) {
-        if let Some(attachment) = self.0.get_mut(lane.index()) {
-            attachment.counters.add(counters);
+        if let Some(tenant) = self.0.get_mut(lane.index()) {
+            tenant.counters.add(counters);
         }
     }
 }
 
-impl Attachment {
+impl Tenant {
     /// A VM attaches: gives it the lowest free VM-ID, or the one that it has.
     pub fn attach(&mut self, lane: LaneId, card: &mut Card) -> Result<VmId, LaneError> {
         if let Some(vm) = self.vm {

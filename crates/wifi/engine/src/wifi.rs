@@ -13,7 +13,7 @@ use airlane_waist::{Command, Event, Request, VmId};
 
 use crate::access_points::AccessPoints;
 use crate::built_in::{BuiltIn, BuiltIns};
-use crate::card::{Attachments, Card, DataPath, LaneError};
+use crate::card::{Card, DataPath, LaneError, Tenants};
 use crate::external_station::{ExternalStation, hand_to_external, step_external};
 use crate::journal::Journal;
 
@@ -56,7 +56,7 @@ pub enum Placed {
 pub struct Wifi {
     air: Air,
     cards: Vec<Card>,
-    attachments: Attachments,
+    tenants: Tenants,
     access_points: AccessPoints,
     built_ins: BuiltIns,
     external: Vec<Box<dyn ExternalStation>>,
@@ -72,7 +72,7 @@ impl Wifi {
         Self {
             air: Air::new(air),
             cards: Vec::new(),
-            attachments: Attachments::default(),
+            tenants: Tenants::default(),
             access_points,
             built_ins: BuiltIns::default(),
             external: Vec::new(),
@@ -103,48 +103,48 @@ impl Wifi {
     /// One more lane at this card, to which no VM is attached. There may be more lanes than VM-IDs.
     pub fn add_lane(&mut self, card: usize) -> Result<LaneId, LaneError> {
         self.cards.get(card).ok_or(LaneError::NoCard(card))?;
-        self.attachments.add(card)
+        self.tenants.add(card)
     }
 
     /// A VM attaches to its lane: gives it the lowest VM-ID of the lane's card that is free, or the one that it has.
     pub fn attach(&mut self, lane: LaneId) -> Result<VmId, LaneError> {
-        let at = self.attachments.find(lane, &mut self.cards);
-        let (attachment, card) = at.ok_or(LaneError::NoLane(lane))?;
-        attachment.attach(lane, card)
+        let at = self.tenants.find(lane, &mut self.cards);
+        let (tenant, card) = at.ok_or(LaneError::NoLane(lane))?;
+        tenant.attach(lane, card)
     }
 
     /// The VM of a lane has gone, and what it had goes too; its VM-ID is free when that is done, at the latest when the
     /// engine has run. What the lane asks for from now on is not done, until a VM attaches again; a reset is, for there
     /// is nothing left.
     pub fn detach(&mut self, now: Instant, lane: LaneId) {
-        if let Some((attachment, card)) = self.attachments.find(lane, &mut self.cards) {
-            attachment.detach(now, card);
+        if let Some((tenant, card)) = self.tenants.find(lane, &mut self.cards) {
+            tenant.detach(now, card);
         }
     }
 
     /// The card of a lane, and the VM-ID while a VM is attached.
     pub fn vm(&self, lane: LaneId) -> Option<(usize, VmId)> {
-        let attachment = self.attachments.get(lane)?;
-        Some((attachment.card, attachment.vm?))
+        let tenant = self.tenants.get(lane)?;
+        Some((tenant.card, tenant.vm?))
     }
 
     /// What was counted of a lane's VM at times when it had another VM-ID.
     pub(crate) fn counted_before(&self, lane: LaneId) -> VmCounters {
-        let attachment = self.attachments.get(lane);
-        attachment.map(|lane| lane.counters).unwrap_or_default()
+        let tenant = self.tenants.get(lane);
+        tenant.map(|tenant| tenant.counters).unwrap_or_default()
     }
 
     /// Gives a lane's VM its address, which is nobody else's on its card from now on.
     pub fn assign(&mut self, lane: LaneId, address: MacAddr, policy: AddressPolicy) {
-        if let Some((attachment, card)) = self.attachments.find(lane, &mut self.cards) {
-            attachment.assign(card, address, policy);
+        if let Some((tenant, card)) = self.tenants.find(lane, &mut self.cards) {
+            tenant.assign(card, address, policy);
         }
     }
 
     /// Sets a lane's share of its card's airtime; 1 is the usual.
     pub fn set_weight(&mut self, lane: LaneId, weight: u16) {
-        if let Some((attachment, card)) = self.attachments.find(lane, &mut self.cards) {
-            attachment.set_weight(card, weight);
+        if let Some((tenant, card)) = self.tenants.find(lane, &mut self.cards) {
+            tenant.set_weight(card, weight);
         }
     }
 
@@ -228,14 +228,12 @@ impl Wifi {
     }
 
     fn tell_lanes(&mut self, now: Instant) -> usize {
-        let Self {
-            cards, attachments, ..
-        } = self;
-        let mut tell = |lane, event| attachments.tell(lane, event);
+        let Self { cards, tenants, .. } = self;
+        let mut tell = |lane, event| tenants.tell(lane, event);
         let told = cards.iter_mut().map(|card| card.tell_vms(now, &mut tell));
         let told = told.sum();
         for (lane, counters) in cards.iter_mut().flat_map(Card::departed) {
-            attachments.count(lane, &counters);
+            tenants.count(lane, &counters);
         }
         told
     }
@@ -327,14 +325,14 @@ impl Engine for Wifi {
         let Self {
             air,
             cards,
-            attachments,
+            tenants,
             journal,
             ..
         } = self;
-        let Some((attachment, card)) = attachments.find(lane, cards) else {
+        let Some((tenant, card)) = tenants.find(lane, cards) else {
             return;
         };
-        let Some(vm) = attachment.asks(&request.command) else {
+        let Some(vm) = tenant.asks(&request.command) else {
             return;
         };
         let frame = request.frame();
@@ -371,10 +369,10 @@ impl Engine for Wifi {
     }
 
     fn next_event(&mut self, lane: LaneId) -> Option<Event> {
-        let (attachment, card) = self.attachments.find(lane, &mut self.cards)?;
-        let event = attachment.events.pop_front()?;
+        let (tenant, card) = self.tenants.find(lane, &mut self.cards)?;
+        let event = tenant.events.pop_front()?;
         self.journal.event(self.now, lane, &event);
-        if let Some(vm) = attachment.vm {
+        if let Some(vm) = tenant.vm {
             stamp(card, Point::Handed, vm, event.frame());
         }
         Some(event)
