@@ -237,7 +237,7 @@ impl Card {
         while let Some(event) = nic.next_event() {
             told += 1;
             match event {
-                NicEvent::Vif(vm, event) if passes_host(&event, *data_path, host) => {
+                NicEvent::Vif(vm, event) if bypasses_host_driver(&event, *data_path, host) => {
                     tell((vm, event));
                 }
                 event => {
@@ -258,7 +258,7 @@ impl Card {
 
 /// What goes to its VM without the host driver: frames, unless they may be of use to others' scans, and reports of
 /// frames.
-fn passes_host(event: &Event, data_path: DataPath, host: &Host) -> bool {
+fn bypasses_host_driver(event: &Event, data_path: DataPath, host: &Host) -> bool {
     let data = match event {
         Event::Transmitted(..) => true,
         Event::Received(_) => !host.listens(),
