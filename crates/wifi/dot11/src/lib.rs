@@ -7,7 +7,6 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
-mod access;
 mod aggregation;
 pub mod airtime;
 mod buffer;
@@ -19,10 +18,9 @@ mod mac_addr;
 mod rate;
 mod units;
 
-pub use access::{AccessCategory, EdcaParameters, PerAc};
 pub use aggregation::PeerHt;
 pub use buffer::{Buffer, BufferPool, CAPACITY};
-pub use channel::{Band, Channel, ChannelError, Width};
+pub use channel::{AccessCategory, Band, Channel, ChannelError, EdcaParameters, PerAc, Width};
 pub use mac_addr::{MacAddr, MacAddrError};
 pub use rate::{DsssRate, OfdmRate, Rate, RateTable};
 pub use units::{Dbm, time_units};
