@@ -2,7 +2,7 @@
 
 use airlane_air::{AirConfig, RadioConfig};
 use airlane_dot11::{Band, Channel, MacAddr};
-use airlane_lane::{Engine, Instant, LaneId, Micros};
+use airlane_lane::{Engine, Instant, LaneId, MAX_LANES, Micros};
 use airlane_nic::AddressPolicy;
 use airlane_waist::{
     Command, Event, MAX_VMS, Mode, ReceiveFilter, Refusal, Reply, Request, Tag, VifConfig,
@@ -120,6 +120,17 @@ fn twenty_vms_share_a_card_over_time_and_the_seventeenth_at_once_is_refused() {
         assert_eq!(vmacs.count(), MAX_VMS);
         assert_eq!(wifi.cards()[0].lane(vm), Some(next));
     }
+}
+
+#[test]
+fn an_engine_gives_out_1024_lanes_and_refuses_one_more() {
+    let (mut wifi, _) = lanes(0);
+    for number in 0..MAX_LANES {
+        assert_eq!(wifi.add_lane(0).map(LaneId::index), Ok(number));
+    }
+    let error = wifi.add_lane(0).unwrap_err();
+    assert_eq!(error, LaneError::TooMany);
+    assert!(error.to_string().contains("at most 1024 lanes"), "{error}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use airlane_air::{Air, AirEvent, RadioConfig, RadioId};
 use airlane_dot11::MacAddr;
 use airlane_host_driver::{Host, HostConfig};
-use airlane_lane::{Instant, LaneId};
+use airlane_lane::{Instant, LaneId, MAX_LANES};
 use airlane_nic::{AddressPolicy, Nic, VmCounters};
 use airlane_waist::{Command, Event, MAX_VMS, NicEvent, PerVm, Request, Tag, VmId};
 
@@ -66,8 +66,8 @@ pub enum LaneError {
     /// All its VM-IDs are given out.
     #[error("one card serves {MAX_VMS} VMs at once, and card {0} has them")]
     Full(usize),
-    /// More lanes than have numbers.
-    #[error("an engine has at most {max} lanes", max = u16::MAX)]
+    /// The engine has given out as many lanes as one may.
+    #[error("an engine has at most {MAX_LANES} lanes")]
     TooMany,
 }
 
@@ -289,9 +289,12 @@ pub(crate) struct Tenant {
 }
 
 impl Tenants {
-    /// One more lane, at this card.
+    /// One more lane, at this card; at most [`MAX_LANES`] of all cards together.
     pub fn add(&mut self, card: usize) -> Result<LaneId, LaneError> {
-        let number = u16::try_from(self.0.len()).map_err(|_| LaneError::TooMany)?;
+        let number = match u16::try_from(self.0.len()) {
+            Ok(number) if usize::from(number) < MAX_LANES => number,
+            _ => return Err(LaneError::TooMany),
+        };
         self.0.push(Tenant {
             card,
             vm: None,

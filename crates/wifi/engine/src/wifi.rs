@@ -100,7 +100,8 @@ impl Wifi {
         self.cards.len() - 1
     }
 
-    /// One more lane at this card, to which no VM is attached. There may be more lanes than VM-IDs.
+    /// One more lane at this card, to which no VM is attached. There may be more lanes than VM-IDs, but no more than
+    /// [`airlane_lane::MAX_LANES`] of all cards together.
     pub fn add_lane(&mut self, card: usize) -> Result<LaneId, LaneError> {
         self.cards.get(card).ok_or(LaneError::NoCard(card))?;
         self.tenants.add(card)
