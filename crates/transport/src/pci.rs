@@ -123,15 +123,15 @@ pub struct MappableRegion<'a> {
     pub areas: &'a [Range<u64>],
 }
 
-/// A card at the end of a lane: its thread serves the VM's messages, and exchanges with the radio, which has a thread of
-/// its own. A card that is served by a loop that runs its radio as well needs none of this.
+/// A card at the end of a lane: its thread serves the VM's messages, and exchanges with the engine, which has a thread of
+/// its own. A card that is served by a loop that runs its engine as well needs none of this.
 pub trait LaneEnd: PciDevice {
     /// A VM's hypervisor has connected; its first message comes after this, and the card is polled once more before. That
     /// it has gone shows when its server's `serve` returns.
     fn attached(&mut self) {}
-    /// Exchanges with the radio: called after each batch of messages and each wake-up.
+    /// Exchanges with the engine: called after each batch of messages and each wake-up.
     fn poll(&mut self);
-    /// Asked before the thread may sleep. True: more has come from the radio, poll again instead.
+    /// Asked before the thread may sleep. True: more has come from the engine, poll again instead.
     /// A card answers with `!receiver.announce_sleep()` of its ring from the radio.
     fn wants_poll_before_sleep(&mut self) -> bool;
     /// What has been counted so far, told before each sleep: for those who report.

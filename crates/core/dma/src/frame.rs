@@ -1,5 +1,5 @@
 //! A frame in place: a short scatter list over guest memory that keeps the pages alive, so that it
-//! can travel to the radio without a copy. The NIC reads it once, as a card's DMA engine would.
+//! can travel to an engine without a copy. The NIC reads it once, as a card's DMA engine would.
 
 use std::sync::Arc;
 

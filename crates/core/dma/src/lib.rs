@@ -2,7 +2,7 @@
 //! every bound checked, and a frame that stays where the guest wrote it ([`Frame`]).
 //!
 //! The map follows the VMM live: each map or unmap makes a new immutable view, and whoever still
-//! holds the old one (a frame on its way to the radio) keeps those pages mapped until it is done.
+//! holds the old one (a frame on its way to an engine) keeps those pages mapped until it is done.
 //! An address that the VM does not own is a [`Fault`]: counted, told to the VM's log, never touched.
 //!
 //! How an address becomes a page is a choice of three ([`Translation`]).

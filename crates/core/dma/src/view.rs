@@ -1,6 +1,6 @@
 //! What one VM's memory looks like at one moment, and the ways to find a page in it.
 //!
-//! Immutable once published: who holds one (a frame on its way to the radio) keeps its pages mapped.
+//! Immutable once published: who holds one (a frame on its way to an engine) keeps its pages mapped.
 
 use std::sync::Arc;
 

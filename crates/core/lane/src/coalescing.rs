@@ -121,7 +121,7 @@ impl Coalescer {
         }
     }
 
-    /// An event has come that may wait. `in_flight`: transmissions that the radio still owes.
+    /// An event has come that may wait. `in_flight`: requests that the engine still owes an answer.
     pub fn event(&mut self, now: Instant, in_flight: usize) {
         let gap = self
             .last

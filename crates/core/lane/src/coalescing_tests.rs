@@ -188,7 +188,7 @@ fn a_small_window_does_not_run_dry() {
         if run.waiting.is_empty() {
             in_flight = 8;
         }
-        assert!(in_flight > 0, "the radio has something to send");
+        assert!(in_flight > 0, "the engine owes something");
     }
     assert!(run.interrupts < 1_400, "{}", run.interrupts);
 }

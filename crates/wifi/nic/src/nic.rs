@@ -1,4 +1,4 @@
-//! The card: commands in, events out. It owns the parts, lends them to each other one at a time, and applies the actions
+//! The NIC: commands in, events out. It owns the parts, lends them to each other one at a time, and applies the actions
 //! that they return.
 
 use airlane_air::{Aggregation, AirEvent, Ended, Heard, Outcome, RadioId};

@@ -191,7 +191,7 @@ impl<E: Engine> Reactor<E> {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return,
             Err(error) => {
-                tracing::error!(%error, "the radio cannot sleep");
+                tracing::error!(%error, "the engine's thread cannot sleep");
                 return;
             }
         }
