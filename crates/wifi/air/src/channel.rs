@@ -7,8 +7,8 @@ use airlane_dot11::{Channel, MacAddr, Rate};
 use airlane_lane::{Instant, Micros};
 
 use crate::RadioId;
-use crate::ids::{ChannelId, PpduId};
 use crate::ppdu::{Ppdu, Source};
+use crate::transmission::{ChannelId, PpduId};
 
 /// A frame that is over, for radios that begin to contend after it.
 #[derive(Clone, Copy, Debug)]

@@ -10,11 +10,11 @@ use airlane_dot11::{AccessCategory, Channel};
 use airlane_lane::{Instant, Micros};
 
 use crate::event_queue::Due;
-use crate::ids::ChannelId;
 use crate::medium::{Medium, NOTICED, Space};
 use crate::ppdu::Ppdu;
 use crate::queue::Pending;
 use crate::radio::Radio;
+use crate::transmission::ChannelId;
 use crate::{Outcome, RadioId};
 
 /// Puts a frame at the end of its queue.

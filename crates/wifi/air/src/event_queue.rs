@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use airlane_lane::Instant;
 
 use crate::RadioId;
-use crate::ids::{ChannelId, PpduId};
+use crate::transmission::{ChannelId, PpduId};
 
 /// Something due. At the same moment, earlier variants come first: what ends makes room, answers
 /// keep their SIFS, then radios that contend see the medium.

@@ -11,13 +11,13 @@ use airlane_dot11::{AccessCategory, BufferPool};
 use crate::block_ack::BaBitmap;
 use crate::event_queue::Due;
 use crate::frames::{self, NotHere};
-use crate::ids::PpduId;
 use crate::medium::Medium;
 use crate::ppdu::{Content, Mpdu, Ppdu};
 use crate::queue::Pending;
 use crate::radio::{Exchange, Phase};
 use crate::receive::Receivers;
 use crate::settle::Settlement;
+use crate::transmission::PpduId;
 use crate::{Outcome, Protection, RadioId};
 
 /// Buffers for frames with the Retry bit: A-MPDUs of several stations may wait to be sent again.

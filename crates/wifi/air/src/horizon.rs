@@ -11,10 +11,10 @@ use airlane_lane::{Instant, Micros};
 
 use crate::Protection;
 use crate::event_queue::Due;
-use crate::ids::{ChannelId, PpduId};
 use crate::medium::{Medium, Space};
 use crate::queue::Pending;
 use crate::radio::Radio;
+use crate::transmission::{ChannelId, PpduId};
 
 /// The earliest time at which an event can come out while nothing more goes in.
 pub(crate) fn horizon(medium: &Medium) -> Option<Instant> {

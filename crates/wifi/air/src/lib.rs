@@ -32,10 +32,8 @@ mod event_queue;
 mod exchange;
 mod frames;
 mod horizon;
-mod ids;
 mod infinite;
 mod medium;
-mod output;
 mod ppdu;
 mod queue;
 mod radio;
@@ -47,8 +45,9 @@ mod transmission;
 
 pub use air::Air;
 pub use config::{AirConfig, AirMode, PathLoss, Position, RadioConfig, RealAir};
-pub use ids::RadioId;
-pub use output::{AirCounters, ChannelAirtime};
 pub use signal::noise_floor_dbm;
 pub use tap::{Captured, Subframe, Tap};
-pub use transmission::{Aggregation, AirEvent, Ended, Heard, Outcome, Protection, Transmission};
+pub use transmission::{
+    Aggregation, AirCounters, AirEvent, ChannelAirtime, Ended, Heard, Outcome, Protection, RadioId,
+    Transmission,
+};

@@ -3,21 +3,22 @@
 //! follows from that is decided in the parts ([`crate::contend`], [`crate::exchange`],
 //! [`crate::receive`]).
 
+use std::collections::VecDeque;
+
 use airlane_dot11::airtime::{eifs_extra, sifs};
-use airlane_dot11::{Channel, MacAddr};
+use airlane_dot11::{Channel, Dbm, MacAddr};
 use airlane_lane::{Instant, Micros};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::channel::{Channels, Past};
 use crate::event_queue::{Due, EventQueue};
-use crate::ids::{Addresses, ChannelId, PpduId};
-use crate::output::ChannelAirtime;
-use crate::output::Output;
 use crate::ppdu::{Ppdu, Ppdus, Source, is_ht40};
-use crate::radio::{Radio, Radios};
-use crate::signal::SignalModel;
-use crate::{AirConfig, RadioId};
+use crate::queue::Pending;
+use crate::radio::{Addresses, Radio, Radios};
+use crate::signal::{Lost, SignalModel};
+use crate::transmission::{ChannelId, PpduId};
+use crate::{AirConfig, AirCounters, AirEvent, ChannelAirtime, Ended, Heard, Outcome, RadioId};
 
 /// How long a signal lasts before a radio that is about to send can act on it: aCCATime and
 /// aRxTxTurnaroundTime (IEEE 802.11-2020 table 17-21).
@@ -243,5 +244,63 @@ impl Space {
         tuned
             .filter(move |id| **id != sender)
             .map(|id| &self.radios[*id])
+    }
+}
+
+/// Events that nobody has taken yet, and totals.
+#[derive(Default)]
+pub(crate) struct Output {
+    pub events: VecDeque<AirEvent>,
+    pub counters: AirCounters,
+}
+
+impl Output {
+    /// Counts a reception that failed.
+    pub fn lost(&mut self, lost: Lost) {
+        let counter = match lost {
+            Lost::Deaf => &mut self.counters.no_receiver,
+            Lost::Sending => &mut self.counters.receiver_sending,
+            Lost::TooWide => &mut self.counters.too_wide,
+            Lost::Collision => &mut self.counters.collisions,
+            Lost::Noise => &mut self.counters.noise_errors,
+        };
+        *counter += 1;
+    }
+
+    /// Counts and tells an [`AirEvent::Received`].
+    pub fn received(&mut self, heard: Heard) {
+        self.counters.received += 1;
+        self.events.push_back(AirEvent::Received(heard));
+    }
+
+    /// Counts and tells how a transmission ended.
+    pub fn sent(
+        &mut self,
+        at: Instant,
+        radio: RadioId,
+        pending: &Pending,
+        outcome: Outcome,
+        ack_signal: Option<Dbm>,
+    ) {
+        let counter = match outcome {
+            Outcome::Acknowledged => &mut self.counters.acknowledged,
+            Outcome::NoAck => &mut self.counters.given_up,
+            Outcome::Unacknowledged => &mut self.counters.unacknowledged,
+            Outcome::Cancelled => &mut self.counters.cancelled,
+        };
+        *counter += 1;
+        let (first, last) = pending.first_and_last_rate();
+        self.events.push_back(AirEvent::Sent(Ended {
+            radio,
+            token: pending.transmission.token,
+            outcome,
+            attempts: pending.attempts,
+            rts_failures: pending.rts_failures,
+            rate: first,
+            last_rate: last,
+            airtime: pending.airtime,
+            ack_signal,
+            at,
+        }));
     }
 }

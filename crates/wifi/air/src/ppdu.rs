@@ -7,7 +7,7 @@ use airlane_lane::{Instant, Micros};
 use arrayvec::ArrayVec;
 
 use crate::block_ack::{BaBitmap, BaSession};
-use crate::ids::{ChannelId, PpduId};
+use crate::transmission::{ChannelId, PpduId};
 use crate::{Position, RadioId};
 
 /// What a PPDU carries.

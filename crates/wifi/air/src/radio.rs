@@ -1,5 +1,7 @@
-//! The radios of a medium: where each is, tuned to what, and how far it is in sending.
+//! The radios of a medium: where each is, tuned to what, how far it is in sending, and which addresses it acknowledges.
 
+use std::collections::BTreeSet;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::{Index, IndexMut};
 
 use airlane_dot11::airtime::slot;
@@ -7,9 +9,9 @@ use airlane_dot11::{AccessCategory, Band, Channel, Dbm, MacAddr, PerAc, Width};
 use airlane_lane::{Instant, Micros};
 
 use crate::aggregate::PpduPlan;
-use crate::ids::ChannelId;
 use crate::ppdu::Source;
 use crate::queue::{Pending, Queue};
+use crate::transmission::ChannelId;
 use crate::{Position, RadioConfig, RadioId};
 
 /// Where in its frame exchange a sending radio is.
@@ -270,6 +272,33 @@ impl IndexMut<RadioId> for Radios {
 #[track_caller]
 fn absent(id: RadioId) -> ! {
     panic!("{id:?} was removed, and is still on a list")
+}
+
+/// Pairs of an address and a radio that acknowledges it, ordered: the same address may have several.
+#[derive(Default)]
+pub(crate) struct Addresses(BTreeSet<(MacAddr, RadioId)>);
+
+impl Addresses {
+    pub fn insert(&mut self, address: MacAddr, radio: RadioId) {
+        self.0.insert((address, radio));
+    }
+
+    pub fn remove(&mut self, address: MacAddr, radio: RadioId) {
+        self.0.remove(&(address, radio));
+    }
+
+    pub fn has(&self, address: MacAddr, radio: RadioId) -> bool {
+        self.0.contains(&(address, radio))
+    }
+
+    /// Radios that have this address, in order.
+    pub fn owners(&self, address: MacAddr) -> impl Iterator<Item = RadioId> + '_ {
+        let range = (Excluded((address, RadioId::LOWEST)), Unbounded);
+        let radios = self.0.range(range);
+        radios
+            .take_while(move |(other, _)| *other == address)
+            .map(|(_, id)| *id)
+    }
 }
 
 #[cfg(test)]

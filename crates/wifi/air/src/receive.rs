@@ -7,8 +7,7 @@ use rand::rngs::SmallRng;
 
 use crate::block_ack::BaBitmap;
 use crate::error_model::success_probability;
-use crate::medium::{Medium, Space};
-use crate::output::Output;
+use crate::medium::{Medium, Output, Space};
 use crate::ppdu::{Mpdu, Ppdu};
 use crate::radio::Radio;
 use crate::signal::{Arrival, Lost};
