@@ -7,9 +7,9 @@ use airlane_lane::Instant;
 use crate::event_queue::Due;
 use crate::exchange::{Exchanges, Next};
 use crate::horizon::horizon;
-use crate::infinite::deliver_at_once;
 use crate::medium::Medium;
 use crate::queue::Pending;
+use crate::receive::deliver_at_once;
 use crate::transmission::{ChannelId, PpduId};
 use crate::{
     AirConfig, AirCounters, AirEvent, AirMode, Outcome, Position, RadioConfig, RadioId, Tap,

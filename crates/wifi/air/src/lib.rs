@@ -32,7 +32,6 @@ mod event_queue;
 mod exchange;
 mod frames;
 mod horizon;
-mod infinite;
 mod medium;
 mod ppdu;
 mod queue;
