@@ -4,10 +4,9 @@
 use airlane_dot11::{AccessCategory, Channel, MacAddr, frame::Header};
 use airlane_lane::Instant;
 
-use crate::event_queue::Due;
 use crate::exchange::{Exchanges, Next};
 use crate::horizon::horizon;
-use crate::medium::Medium;
+use crate::medium::{Due, Medium};
 use crate::queue::Pending;
 use crate::receive::deliver_at_once;
 use crate::transmission::{ChannelId, PpduId};

@@ -9,8 +9,7 @@ use airlane_dot11::airtime::eifs_extra;
 use airlane_dot11::{AccessCategory, Channel};
 use airlane_lane::{Instant, Micros};
 
-use crate::event_queue::Due;
-use crate::medium::{Medium, NOTICED, Space};
+use crate::medium::{Due, Medium, NOTICED, Space};
 use crate::ppdu::Ppdu;
 use crate::queue::Pending;
 use crate::radio::Radio;

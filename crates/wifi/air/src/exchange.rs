@@ -9,9 +9,8 @@ use airlane_dot11::airtime::{answer_timeout, response_rate};
 use airlane_dot11::{AccessCategory, BufferPool};
 
 use crate::block_ack::BaBitmap;
-use crate::event_queue::Due;
 use crate::frames::{self, NotHere};
-use crate::medium::Medium;
+use crate::medium::{Due, Medium};
 use crate::ppdu::{Content, Mpdu, Ppdu};
 use crate::queue::Pending;
 use crate::radio::{Exchange, Phase};

@@ -10,8 +10,7 @@ use airlane_dot11::airtime::{ACK_BYTES, duration, protection_rate, response_rate
 use airlane_lane::{Instant, Micros};
 
 use crate::Protection;
-use crate::event_queue::Due;
-use crate::medium::{Medium, Space};
+use crate::medium::{Due, Medium, Space};
 use crate::queue::Pending;
 use crate::radio::Radio;
 use crate::transmission::{ChannelId, PpduId};

@@ -28,7 +28,6 @@ mod channel;
 mod config;
 mod contend;
 pub mod error_model;
-mod event_queue;
 mod exchange;
 mod frames;
 mod horizon;

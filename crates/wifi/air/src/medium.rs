@@ -3,7 +3,8 @@
 //! follows from that is decided in the parts ([`crate::contend`], [`crate::exchange`],
 //! [`crate::receive`]).
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use airlane_dot11::airtime::{eifs_extra, sifs};
 use airlane_dot11::{Channel, Dbm, MacAddr};
@@ -12,7 +13,6 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
 use crate::channel::{Channels, Past};
-use crate::event_queue::{Due, EventQueue};
 use crate::ppdu::{Ppdu, Ppdus, Source, is_ht40};
 use crate::queue::Pending;
 use crate::radio::{Addresses, Radio, Radios};
@@ -302,5 +302,55 @@ impl Output {
             ack_signal,
             at,
         }));
+    }
+}
+
+/// Something due. At the same moment, earlier variants come first: what ends makes room, answers
+/// keep their SIFS, then radios that contend see the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Due {
+    /// A frame is over.
+    End(PpduId),
+    /// A frame begins that was planned a SIFS ago.
+    Start(PpduId),
+    /// No answer began.
+    Timeout(RadioId, u32),
+    /// A back-off counter reaches zero on this channel.
+    Access(ChannelId, u32),
+}
+
+/// What is to happen, in order of time.
+#[derive(Default)]
+pub(crate) struct EventQueue {
+    heap: BinaryHeap<Reverse<(Instant, u8, u64, Due)>>,
+    order: u64,
+}
+
+impl EventQueue {
+    pub fn at(&mut self, time: Instant, due: Due) {
+        self.order += 1;
+        let rank = match due {
+            Due::End(_) => 0,
+            Due::Start(_) => 1,
+            Due::Timeout(..) => 2,
+            Due::Access(..) => 3,
+        };
+        self.heap.push(Reverse((time, rank, self.order, due)));
+    }
+
+    pub fn next(&self) -> Option<(Instant, Due)> {
+        let Reverse((time, _, _, due)) = self.heap.peek()?;
+        Some((*time, *due))
+    }
+
+    /// All that is planned, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (Instant, Due)> + '_ {
+        self.heap
+            .iter()
+            .map(|Reverse((time, _, _, due))| (*time, *due))
+    }
+
+    pub fn pop(&mut self) {
+        self.heap.pop();
     }
 }
