@@ -8,13 +8,12 @@ use airlane_lane::Instant;
 use airlane_waist::stamp::{Point, Stamps};
 use airlane_waist::{NicEvent, VmId};
 
-use crate::card::{Card, NicConfig};
+use crate::card::{Card, NicConfig, Phy, Radio};
 use crate::channel::context::Contexts;
 use crate::channel::demand;
 use crate::channel::scheduler::{Action, ChannelScheduler, Demand, Dwell, Step};
 use crate::counters::VmCounters;
 use crate::identity::AddressPolicy;
-use crate::phy::{Phy, Radio};
 use crate::power_save::{self, Place, PowerSaver};
 use crate::rx::filter::Receiver;
 use crate::scan::Scan;

@@ -12,9 +12,9 @@ use airlane_dot11::Channel;
 use airlane_lane::{Instant, Micros};
 use airlane_waist::{PowerSave, VmId};
 
+use crate::card::Vmacs;
 use crate::tx::frame::OwnFrame;
 use crate::vmac::Vmac;
-use crate::vmacs::Vmacs;
 
 /// How long before a beacon's time the radio is on for it.
 const LEAD: Micros = Micros::from_millis(2);

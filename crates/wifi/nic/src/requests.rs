@@ -6,10 +6,9 @@ use airlane_waist::{
     VifCommand, VifConfig, VmId,
 };
 
-use crate::card::Card;
+use crate::card::{Card, Phy, Radio};
 use crate::commands;
 use crate::nic::Nic;
-use crate::phy::{Phy, Radio};
 
 impl Nic {
     /// Takes a request. Call [`Nic::step`] after a batch of them.

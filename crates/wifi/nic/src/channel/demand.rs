@@ -4,11 +4,11 @@ use airlane_dot11::Width;
 use airlane_lane::{Instant, Micros};
 use airlane_waist::VmId;
 
+use crate::card::Vmacs;
 use crate::channel::context::{ChannelContext, Contexts};
 use crate::channel::scheduler::ChannelScheduler;
 use crate::vmac::Vmac;
 use crate::vmac::beacons::Due;
-use crate::vmacs::Vmacs;
 
 /// A vMAC counts as working for so long after its last data frame.
 const WORKING: Micros = Micros::from_millis(200);

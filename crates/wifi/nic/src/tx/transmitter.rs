@@ -8,9 +8,8 @@ use airlane_lane::{Instant, Micros};
 use airlane_waist::stamp::{FrameId, Point, Stamps};
 use airlane_waist::{Event, Reply, Statistics, Tag, Transmit, TxStatus, VmId};
 
-use crate::card::{Card, NicConfig, Output};
+use crate::card::{Card, NicConfig, Output, Phy, Radio};
 use crate::counters::{DropReason, VmCounters};
-use crate::phy::{Phy, Radio};
 use crate::tx::airtime::{Airtime, LastAggregate, Readiness, contention};
 use crate::tx::frame::{InFlight, Kind, OwnFrame, Prepared, report, status, unsent};
 use crate::tx::prepare::{Rejected, nominal_rate, prepare};
