@@ -63,18 +63,27 @@ impl Source<'_> {
     pub fn syntax_error(&self, error: &toml::de::Error) -> ScenarioError {
         let span = error.span().unwrap_or(0..0);
         let (message, remedy) = match error.message() {
-            "duplicate key" => {
-                let key = self.text.get(span.clone()).unwrap_or_default();
-                (
-                    format!("the key `{key}` is written twice"),
-                    "keep one of the two".to_owned(),
-                )
-            }
+            "duplicate key" => self.written_twice(&span),
             message => explained(message),
         };
         self.error(&span, message, remedy)
     }
+
+    /// Message and remedy for the key at `key`, which stands in the same table before.
+    fn written_twice(&self, key: &Range<usize>) -> (String, String) {
+        let before = self.text.get(..key.start).unwrap_or_default();
+        let heads_a_table = before.trim_end().ends_with('[');
+        let key = self.text.get(key.clone()).unwrap_or_default();
+        let remedy = match heads_a_table && SEVERAL.contains(&key) {
+            true => format!("write [[{key}]] for each of several"),
+            false => "keep one of the two".to_owned(),
+        };
+        (format!("the key `{key}` is written twice"), remedy)
+    }
 }
+
+/// Tables of which a scenario may have several: to keep one of two would lose what the other describes.
+const SEVERAL: [&str; 4] = ["access_point", "card", "check", "vm"];
 
 /// A message of the TOML reader in our words, and the remedy for it.
 fn explained(message: &str) -> (String, String) {

@@ -219,6 +219,17 @@ fn a_duplicate_key_is_refused() {
 }
 
 #[test]
+fn a_second_table_of_one_key_need_not_be_given_up() {
+    let (first, both) = with_line("[card]", "[card]\nname = \"attic\"\n\n[[card]]");
+    refused_at(&both, first + 3, "written twice", "write [[card]] for each");
+    let (first, both) = with_line("[card]", "[card]\n\n[card]");
+    refused_at(&both, first + 2, "written twice", "write [[card]] for each");
+    let model = "card = \"5300\"";
+    let (first, both) = with_line("join = \"corp\"", &format!("{model}\n{model}"));
+    refused_at(&both, first + 1, "written twice", "keep one of the two");
+}
+
+#[test]
 fn a_name_that_is_no_name_is_refused() {
     for bad in ["", "It", "a b", "../x", "-x", "a-name-with-17-ch"] {
         refused(
