@@ -73,7 +73,7 @@ fn card(source: Source, raw: &raw::Card, name: String, index: usize) -> Result<C
     let scan_cache = raw.scan_cache.as_ref();
     Ok(Card {
         name,
-        model: model(source, raw.model.as_ref(), Model::default())?,
+        model: model(source, raw.model.as_ref(), Model::default(), &[])?,
         mac: mac.transpose()?.unwrap_or_else(|| address::of_card(index)),
         position: position?,
         scan_cache: fields::within(source, "scan_cache", scan_cache, 0.0..=60.0, 5.0)?,
@@ -85,15 +85,27 @@ fn card(source: Source, raw: &raw::Card, name: String, index: usize) -> Result<C
     })
 }
 
-/// The model of that name, else `default`.
-pub fn model(source: Source, raw: Option<&Spanned<String>>, default: Model) -> Result<Model> {
+/// The model of that name, else `default`. Whoever names one of `cards` instead is told of `card_name`.
+pub fn model(
+    source: Source,
+    raw: Option<&Spanned<String>>,
+    default: Model,
+    cards: &[Card],
+) -> Result<Model> {
     let Some(value) = raw else {
         return Ok(default);
     };
-    value.get_ref().parse().map_err(|_| {
-        let names = Model::ALL.map(|model| format!("\"{model}\"")).join(", ");
-        let message = format!("there is no card model `{}`", value.get_ref());
-        source.error(&value.span(), message, format!("write one of: {names}"))
+    let written = value.get_ref();
+    written.parse().map_err(|_| {
+        let message = format!("there is no card model `{written}`");
+        let models = Model::ALL.map(|model| format!("\"{model}\"")).join(", ");
+        let remedy = match cards.iter().any(|card| card.name == *written) {
+            true => format!(
+                "write card_name = \"{written}\" to name the card; `card` is its model, one of: {models}"
+            ),
+            false => format!("write one of: {models}"),
+        };
+        source.error(&value.span(), message, remedy)
     })
 }
 
@@ -208,6 +220,26 @@ mod tests {
         refused(&text, line, "no card `roof`", "attic, cellar");
         let text = with(ONE, &format!("{line}\n"));
         refused(&text, line, "no card `roof`", "card");
+    }
+
+    #[test]
+    fn a_card_named_where_its_model_belongs_is_told_from_no_model_at_all() {
+        let line = "card = \"cellar\"";
+        let text = with(TWO, &format!("{line}\n"));
+        refused(
+            &text,
+            line,
+            "no card model `cellar`",
+            "write card_name = \"cellar\"",
+        );
+        let line = "card = \"roof\"";
+        let text = with(TWO, &format!("{line}\n"));
+        refused(
+            &text,
+            line,
+            "no card model `roof`",
+            "write one of: \"5100\"",
+        );
     }
 
     #[test]

@@ -203,7 +203,7 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
     Ok(Vm {
         mac: unused(source, scenario, mac, &span)?,
         on,
-        model: card::model(source, raw.card.as_ref(), card.model)?,
+        model: card::model(source, raw.card.as_ref(), card.model, &scenario.cards)?,
         change_mac: raw.change_mac,
         weight: fields::within(source, "weight", raw.weight.as_ref(), 1..=MAX_WEIGHT, 1)?,
         name,
