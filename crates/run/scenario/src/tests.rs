@@ -186,7 +186,7 @@ fn an_unknown_key_is_named_with_its_neighbour() {
 }
 
 #[test]
-fn a_duplicate_name_is_refused_at_the_second() {
+fn a_name_that_another_vm_or_access_point_has_is_refused() {
     refused(
         "name = \"home\"",
         "name = \"corp\"",
@@ -202,8 +202,8 @@ fn a_duplicate_name_is_refused_at_the_second() {
     refused(
         "name = \"user\"",
         "name = \"access-points\"",
-        "the name `access-points` is used twice",
-        "its own name",
+        "the name `access-points` is reserved",
+        "another name",
     );
 }
 

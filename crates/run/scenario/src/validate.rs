@@ -169,18 +169,22 @@ fn unused(
     Ok(address)
 }
 
+/// A VM's name, which no other VM has: not that of the access points, either.
+fn vm_name(source: Source, scenario: &Scenario, written: &Spanned<String>) -> Result<String> {
+    let name = fields::name(source, written)?;
+    if name == ACCESS_POINT_VM {
+        let message = format!("the name `{name}` is reserved for the VM with the access points");
+        let remedy = "give the VM another name";
+        return Err(source.error(&written.span(), message, remedy));
+    }
+    let names = scenario.vms.iter().map(|other| other.name.clone());
+    fields::unique(source, "name", &name, &written.span(), names)?;
+    Ok(name)
+}
+
 fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<Vm> {
     let raw = entry.get_ref();
-    let name = fields::name(source, &raw.name)?;
-    let names = scenario.vms.iter().map(|other| other.name.clone());
-    let reserved = std::iter::once(ACCESS_POINT_VM.to_owned());
-    fields::unique(
-        source,
-        "name",
-        &name,
-        &raw.name.span(),
-        names.chain(reserved),
-    )?;
+    let name = vm_name(source, scenario, &raw.name)?;
     let (on, card) = card::of_vm(source, scenario, entry)?;
     let seed = scenario.air.seed;
     let (mac, span) = match &raw.mac {
