@@ -88,11 +88,12 @@ fn text(show: &Show) -> String {
     let widths: Vec<usize> = (0..HEADINGS.len()).filter_map(width).collect();
     let mut text = format!("{}: {:.0} s", show.run, show.seconds);
     text.push_str(&match show.radios.is_empty() {
-        true => format!(", {}", radio(&show.radio)),
+        true => format!(", {}", radio(&show.radio, show.seconds)),
         false => "\n".to_owned(),
     });
     for card in &show.radios {
-        text.push_str(&format!("{}: {}", card.card_name, radio(&card.radio)));
+        let radio = radio(&card.radio, show.seconds);
+        text.push_str(&format!("{}: {radio}", card.card_name));
     }
     for row in &rows {
         let line: Vec<String> = row
@@ -106,10 +107,10 @@ fn text(show: &Show) -> String {
     text
 }
 
-/// Where a radio is tuned to, how much it is awake, and how it divides its time.
-fn radio(radio: &Radio) -> String {
+/// Where a radio is tuned to, how much it is awake, and how it divides its time, in a run that is `seconds` old.
+fn radio(radio: &Radio, seconds: f64) -> String {
     let channel = radio.channel.as_deref().unwrap_or("none");
-    let (awake, channels) = (awake(radio), channels(radio));
+    let (awake, channels) = (awake(radio), channels(radio, seconds));
     format!("radio on channel {channel}{awake}\n{channels}")
 }
 
@@ -124,21 +125,36 @@ fn awake(radio: &Radio) -> String {
     format!(", awake {}.{} %", thousandths / 10, thousandths % 10)
 }
 
-/// How the radio divides its time, when it has to.
-fn channels(radio: &Radio) -> String {
+/// How the radio has divided the `seconds` of the run, when it has to.
+fn channels(radio: &Radio, seconds: f64) -> String {
     let channels = &radio.channels;
     if channels.len() < 2 {
         return String::new();
     }
     let line = |(channel, facts): (&String, &std::collections::BTreeMap<String, u64>)| {
         let fact = |name: &str| facts.get(name).copied().unwrap_or(0);
-        let (share, seconds) = (fact("share_thousandths") / 10, fact("time_us") / 1_000_000);
+        let spent = fact("time_us") as f64 / 1e6;
+        let percent = 100.0 * spent / seconds.max(spent).max(1.0);
+        let entitled = entitled(fact("share_thousandths"));
         let (heard, missed) = (fact("beacons_heard"), fact("beacons_missed"));
         format!(
-            "channel {channel}: {share} %, {seconds} s so far, {heard} beacons heard, {missed} missed\n"
+            "channel {channel}: {percent:.0} % of the run ({spent:.0} s), {heard} beacons heard, {missed} missed; {entitled}\n"
         )
     };
     channels.iter().map(line).collect()
+}
+
+/// What a channel may have of the radio's time now. Each channel for which nothing competes may have all of it, so
+/// these parts do not add up to one.
+fn entitled(thousandths: u64) -> String {
+    match thousandths {
+        0 => "no VM needs it now".to_owned(),
+        1_000.. => "no other channel competes now".to_owned(),
+        part => format!(
+            "entitled to {} % while those that compete now do",
+            part / 10
+        ),
+    }
 }
 
 fn cells(vm: &Vm) -> [String; 12] {
@@ -197,6 +213,36 @@ mod tests {
         let spent = spent.map(|(name, time)| (name.to_owned(), time));
         show.radio.counters.extend(spent);
         assert!(text(&show).contains("channel none, awake 4.1 %\n"));
+    }
+
+    #[test]
+    fn a_channel_has_its_part_of_the_run_and_its_entitlement_in_words() {
+        type Facts = std::collections::BTreeMap<String, u64>;
+        let channel = |name: &str, share: u64, seconds: u64| -> (String, Facts) {
+            let facts = [
+                ("share_thousandths", share),
+                ("time_us", seconds * 1_000_000),
+                ("beacons_heard", 9),
+            ];
+            let facts = facts.map(|(name, count)| (name.to_owned(), count));
+            (name.to_owned(), facts.into())
+        };
+        let mut radio = Radio {
+            channels: [channel("36", 1_000, 78), channel("40", 1_000, 82)].into(),
+            ..Radio::default()
+        };
+        let idle = "channel 36: 39 % of the run (78 s), 9 beacons heard, 0 missed; no other channel competes now\n\
+                    channel 40: 41 % of the run (82 s), 9 beacons heard, 0 missed; no other channel competes now\n";
+        assert_eq!(channels(&radio, 200.0), idle);
+        radio.channels = [channel("36", 750, 0), channel("40", 0, 2)].into();
+        let text = channels(&radio, 0.0);
+        assert!(text.contains("channel 36: 0 % of the run (0 s)"), "{text}");
+        assert!(text.contains("; entitled to 75 % while"), "{text}");
+        assert!(
+            text.contains("channel 40: 100 %"),
+            "no more than all: {text}"
+        );
+        assert!(text.contains("; no VM needs it now"), "{text}");
     }
 
     #[test]
