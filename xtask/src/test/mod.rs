@@ -31,7 +31,9 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let stages = chosen(&options.stages)?;
     let settings = settings()?;
-    println!("{}", plan_line(&settings));
+    if let Some(line) = guests_line(&stages, &settings) {
+        println!("{line}");
+    }
     let mut outcomes: Vec<Outcome> = Vec::with_capacity(stages.len());
     let total = stages.len();
     for (index, stage) in stages.into_iter().enumerate() {
@@ -83,24 +85,46 @@ fn root() -> Result<PathBuf> {
     Ok(parent.context("xtask lies in no workspace")?.to_owned())
 }
 
-fn plan_line(settings: &Settings) -> String {
+/// Which guest tests will run and what they require; nothing where the stage of the guests is not among those chosen.
+fn guests_line(stages: &[Stage], settings: &Settings) -> Option<String> {
+    if !stages.iter().any(|stage| stage.name == "guests") {
+        return None;
+    }
     let required: Vec<&str> = settings.required.iter().map(|need| need.word()).collect();
     let required = match required.as_slice() {
         [] => "nothing: what this machine cannot do is skipped".to_owned(),
         words => words.join(", "),
     };
-    format!("guest tests: {:?}; required: {required}", settings.shard)
+    let shard = settings.shard;
+    Some(format!("guest tests: {shard:?}; required: {required}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn names(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn guest_tests_are_announced_only_where_they_are_run() {
+        let settings = Settings {
+            root: PathBuf::new(),
+            shard: shard::Shard::All,
+            required: Vec::new(),
+            uml: false,
+        };
+        let line = |words: &[&str]| guests_line(&chosen(&names(words)).unwrap(), &settings);
+        assert_eq!(line(&["format", "lints", "units"]), None);
+        let expected = "guest tests: All; required: nothing";
+        for words in [&["guests"][..], &[]] {
+            assert!(line(words).unwrap().starts_with(expected));
+        }
+    }
+
     #[test]
     fn stages_are_chosen_by_name_and_keep_their_order() {
-        let names = |words: &[&str]| -> Vec<String> {
-            words.iter().map(|word| (*word).to_owned()).collect()
-        };
         let stages = chosen(&names(&["units", "format"])).unwrap();
         let order: Vec<&str> = stages.iter().map(|stage| stage.name).collect();
         assert_eq!(order, ["format", "units"]);
