@@ -12,7 +12,7 @@ pub struct Report {
     pub passed: bool,
     /// Why the run ended before its last check.
     pub error: Option<String>,
-    /// From the start of the first VM to the end of the last check.
+    /// From the start of the first VM to the end of the last check, or of a run that ended before it.
     pub seconds: f64,
     /// One entry for each VM of the scenario.
     pub vms: Vec<Vm>,

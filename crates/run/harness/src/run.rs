@@ -2,6 +2,7 @@
 
 use crate::cards::{self, Cards};
 use crate::checks::{self, Findings};
+use crate::control::Server;
 use crate::folder::{Output, Private};
 use crate::jobs::Jobs;
 use crate::member::{Boots, Member, Recipe};
@@ -56,9 +57,13 @@ pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ende
     let _signals = SignalWatch::start(session.sender.clone())?;
     let mut findings = Findings::new(scenario.vms.len());
     let began = Instant::now();
-    let result = go(&mut session, &mut findings, kernel, options);
+    let checked = go(&mut session, &mut findings, kernel, options);
     let seconds = began.elapsed().as_secs_f64();
-    let stop = result.err();
+    let held = checked.and_then(|control| match options.hold {
+        true => hold(&mut session, control),
+        false => Ok(()),
+    });
+    let stop = held.err();
     checks::consoles(&mut session, &mut findings, stop.is_none());
     if stop.is_some() {
         findings.add_missing(scenario);
@@ -143,20 +148,20 @@ fn session<'a>(
     })
 }
 
-/// Everything that can be stopped half-way.
+/// Brings all up and makes all checks; can be stopped half-way. The control socket answers until the server is dropped.
 fn go(
     session: &mut Session,
     findings: &mut Findings,
     kernel: Option<&str>,
     options: &Options,
-) -> Result<(), Stop> {
+) -> Result<Server, Stop> {
     let capture = session.output.file("air.pcapng");
     let folder = session.private.path();
     let mut cards = Cards::start(session.scenario, session.setup, folder, capture)?;
     if let Some(file) = &options.trace {
         cards.trace(session.scenario, file)?;
     }
-    let _control = cards.control(session.scenario, session.private.path())?;
+    let control = cards.control(session.scenario, session.private.path())?;
     session.members = members(session.scenario, session.setup, &cards, kernel)?;
     announce_external(session, &cards)?;
     session.cards = Some(cards);
@@ -169,18 +174,20 @@ fn go(
     session.next_tick = Instant::now();
     session.step(Instant::now())?;
     checks::all(session, findings)?;
-    if options.hold {
-        session
-            .progress
-            .say("all checks made; holding until Ctrl-C");
-        loop {
-            match session.step(Instant::now() + Duration::from_secs(1)) {
-                Err(Stop::Interrupted(_)) => break,
-                other => other?,
-            }
+    Ok(control)
+}
+
+/// Keeps all up, the control socket too, until Ctrl-C, which is the ordinary end here.
+fn hold(session: &mut Session, _control: Server) -> Result<(), Stop> {
+    session
+        .progress
+        .say("all checks made; holding until Ctrl-C");
+    loop {
+        match session.step(Instant::now() + Duration::from_secs(1)) {
+            Err(Stop::Interrupted(_)) => return Ok(()),
+            other => other?,
         }
     }
-    Ok(())
 }
 
 /// All VMs of the scenario, then the one with the access points, if there are any but built-in ones.
