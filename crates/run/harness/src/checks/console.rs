@@ -25,11 +25,17 @@ pub fn check(session: &mut Session, findings: &mut Findings, complete: bool) {
             .iter()
             .flat_map(|path| bad_lines(path, complete))
             .collect();
-        let detail = match bad.first() {
-            None => healthy(&consoles),
-            Some(first) => format!("{} bad lines, the first: {first}", bad.len()),
-        };
+        let detail = detail(&bad).unwrap_or_else(|| healthy(&consoles));
         findings.add(session, NAME, &vm, bad.is_empty(), detail);
+    }
+}
+
+/// What is said of logs with these bad lines; nothing where there is none.
+fn detail(bad: &[String]) -> Option<String> {
+    match bad {
+        [] => None,
+        [only] => Some(format!("1 bad line: {only}")),
+        [first, ..] => Some(format!("{} bad lines, the first: {first}", bad.len())),
     }
 }
 
@@ -68,6 +74,15 @@ fn bad_lines(path: &Path, must_speak: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_bad_line_is_a_line() {
+        let bad = ["it.log:2: BUG", "it.log:7: Oops"].map(str::to_owned);
+        let said = |count: usize| detail(&bad[..count]);
+        assert_eq!(said(0), None);
+        assert_eq!(said(1).unwrap(), "1 bad line: it.log:2: BUG");
+        assert_eq!(said(2).unwrap(), "2 bad lines, the first: it.log:2: BUG");
+    }
 
     #[test]
     fn a_log_is_bad_when_it_holds_a_fault_or_nothing() {
