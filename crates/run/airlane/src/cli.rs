@@ -228,6 +228,11 @@ fn conclude(ended: &Ended, json: bool, options: &Options) -> ExitCode {
             options.out.display()
         ));
     }
+    match ended.too_busy() {
+        Some(line) if json => eprintln!("airlane: {line}"),
+        Some(line) => print(&line),
+        None => {}
+    }
     match &ended.stop {
         Some(stop) => fail(stop, stop.exit_code()),
         None if report.passed => ExitCode::SUCCESS,

@@ -25,6 +25,9 @@ use std::time::{Duration, Instant};
 /// MiB of the access-point VM.
 const ACCESS_POINT_MEMORY: u64 = 256;
 
+/// A medium that was this late has lost beacons and time-outs of guests: twice the usual beacon interval, 102.4 ms.
+const TOO_LATE: Duration = Duration::from_millis(200);
+
 /// What the command line says about a run.
 pub struct Options {
     /// The output folder.
@@ -47,6 +50,21 @@ pub struct Ended {
     pub stop: Option<Stop>,
     /// What the stages of the frames' ways took, where that was recorded.
     pub trace: Option<Figures>,
+}
+
+impl Ended {
+    /// Where checks failed while the medium was late: that this machine may be what they failed for, in a sentence. A
+    /// guest that gets no processor, or hears its beacons too late, looks like a fault of airlane.
+    pub fn too_busy(&self) -> Option<String> {
+        let interrupted = matches!(self.stop, Some(Stop::Interrupted(_)));
+        let lag = self.report.counters.radio.get("radio_lag_max_us");
+        let lag = Duration::from_micros(lag.copied().unwrap_or(0));
+        let told = !self.report.passed && !interrupted && lag > TOO_LATE;
+        told.then(|| {
+            let late = lag.as_millis();
+            format!("this machine was too busy: the medium ran up to {late} ms late")
+        })
+    }
 }
 
 /// Runs `scenario`. An error here is one before anything was started.
@@ -323,4 +341,35 @@ fn write(output: &Output, report: &Report) -> Result<()> {
 /// The output folder when none is named.
 pub fn default_output(scenario: &Scenario) -> PathBuf {
     Path::new("out").join(&scenario.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(passed: bool, lag_us: u64, stop: Option<Stop>) -> Ended {
+        let mut report = Report {
+            passed,
+            ..Report::default()
+        };
+        let lag = ("radio_lag_max_us".to_owned(), lag_us);
+        report.counters.radio.extend([lag]);
+        Ended {
+            report,
+            stop,
+            trace: None,
+        }
+    }
+
+    #[test]
+    fn a_late_medium_is_told_where_checks_failed() {
+        let told = ended(false, 812_900, None).too_busy().unwrap();
+        assert!(told.ends_with("ran up to 812 ms late"), "{told}");
+        let silent = [
+            ended(true, 812_900, None),
+            ended(false, 5_200, None),
+            ended(false, 812_900, Some(Stop::Interrupted(2))),
+        ];
+        assert!(silent.iter().all(|ended| ended.too_busy().is_none()));
+    }
 }
