@@ -1,4 +1,4 @@
-//! The control socket of a run: through it `airlane show`, `events` and `capture` look at what goes on.
+//! The control socket of a run: through it `airlane show`, `events`, `capture` and `trace` look at what goes on.
 //! `docs/control.md` describes what is spoken.
 //!
 //! The socket lies in the run's private folder, which only its user can enter: who can connect may look.
