@@ -6,7 +6,6 @@ mod echoes;
 mod far_end;
 mod processor;
 mod rig;
-mod socket_card;
 mod station;
 mod window;
 mod words;

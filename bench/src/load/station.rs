@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use airlane_dot11::{Channel, MacAddr, frame::Header};
 use airlane_iwl::Model;
 use airlane_iwl_driver::{Driver, Station as Joined, TxOptions};
+use airlane_socket_card::{SocketCard, Traffic};
 
 use super::echoes::Echoes;
 use super::far_end::{ACKNOWLEDGEMENT, SEGMENTS_PER_ACKNOWLEDGEMENT};
 use super::processor;
-use super::socket_card::{SocketCard, Traffic};
 use super::window::Window;
 use super::words::{self, Word};
 

@@ -1,10 +1,6 @@
 //! VMs that come and go at the sockets of a running daemon, with either kind of threads: each has one of its card's
 //! 16 VM-IDs while its VMM is connected, and no longer.
 
-#[path = "../../../../bench/src/load/socket_card.rs"]
-#[allow(dead_code)]
-mod socket_card;
-
 use std::collections::BTreeSet;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -17,8 +13,8 @@ use airlane_iwl::Model;
 use airlane_iwl_driver::{Driver, Station};
 use airlane_lane::{Micros, Threads};
 use airlane_nic::AddressPolicy;
+use airlane_socket_card::SocketCard;
 use airlane_waist::MAX_VMS;
-use socket_card::SocketCard;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 

@@ -1,5 +1,8 @@
 //! A card behind its vfio-user socket, as a VMM's driver has it: registers by messages, memory shared, one
-//! eventfd for interrupts.
+//! eventfd for interrupts. For tests of the daemon and for load; the product does not link it.
+//!
+//! Not in `airlane-iwl-driver`, whose driver it is given to: that crate is pure, and the card's own tests, which are
+//! made of it, need neither sockets nor transports.
 //!
 //! Why not the `vfio_user` crate's client: it waits for the answer to each write, while QEMU posts them, one
 //! message each (`hw/vfio-user/device.c`); the load would be another one.
