@@ -4,24 +4,25 @@
 //!
 //! Not here: addresses and answers of the gateway (the `ap` crate), routes and bridges of the host.
 
+mod port;
 mod source;
 mod stream;
 mod user;
 
 use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use airlane_dot11::{Buffer, CAPACITY};
+use airlane_dot11::Buffer;
 use airlane_lane::ring::{Receiver, Sender, Wake, ring};
 use airlane_transport::{EventFd, EventWake, Tap};
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::threads;
+use port::Port;
 
-pub use source::Uplinks;
+pub use source::{UplinkEnds, Uplinks};
 pub use user::{Station, UserNetwork};
 
 /// Frames that wait each way.
@@ -41,28 +42,6 @@ pub enum Uplink {
     },
     /// The host's own connections, through passt.
     User(UserNetwork),
-}
-
-/// The radio thread's ends.
-pub struct UplinkEnds {
-    /// Which of the built-in access points.
-    pub built_in: usize,
-    /// Frames of its stations.
-    pub to: Sender<Buffer>,
-    /// Frames for them.
-    pub from: Receiver<Buffer>,
-    /// Frames that found the ring full.
-    pub ring_full: u64,
-}
-
-/// Something that Ethernet frames come from and go to.
-trait Port: Send {
-    /// What is to be waited for.
-    fn poll_fds(&self) -> Vec<(BorrowedFd<'_>, PollFlags)>;
-    /// Gives every frame that is there.
-    fn receive(&mut self, give: &mut dyn FnMut(&[u8])) -> Result<()>;
-    /// Takes a frame; what it has no room for is lost, as on any wire.
-    fn send(&mut self, frame: &[u8]);
 }
 
 impl Uplink {
@@ -87,24 +66,6 @@ fn tap(name: Option<&str>, address: Ipv4Addr, prefix: u8) -> Result<Tap> {
         tracing::info!("uplink: {} has {address}/{prefix}", tap.name());
     }
     Ok(tap)
-}
-
-impl Port for Tap {
-    fn poll_fds(&self) -> Vec<(BorrowedFd<'_>, PollFlags)> {
-        vec![(self.as_fd(), PollFlags::IN)]
-    }
-
-    fn receive(&mut self, give: &mut dyn FnMut(&[u8])) -> Result<()> {
-        let mut frame = [0; CAPACITY];
-        while let Some(length) = Tap::receive(self, &mut frame).context("the TAP device is gone")? {
-            give(frame.get(..length).unwrap_or_default());
-        }
-        Ok(())
-    }
-
-    fn send(&mut self, frame: &[u8]) {
-        Tap::send(self, frame);
-    }
 }
 
 /// Opens an uplink and starts its thread, which ends at `stop`.

@@ -1,10 +1,23 @@
 //! All uplinks as a source of the reactor: frames between the built-in access points and what is behind them.
 
+use airlane_dot11::Buffer;
 use airlane_engine::Wifi;
 use airlane_lane::Instant;
+use airlane_lane::ring::{Receiver, Sender};
 
-use super::UplinkEnds;
 use crate::reactor::{BATCH, Report, Source, Took};
+
+/// The radio thread's ends of one uplink.
+pub struct UplinkEnds {
+    /// Which of the built-in access points.
+    pub built_in: usize,
+    /// Frames of its stations.
+    pub to: Sender<Buffer>,
+    /// Frames for them.
+    pub from: Receiver<Buffer>,
+    /// Frames that found the ring full.
+    pub ring_full: u64,
+}
 
 /// The reactor's ends of all uplinks.
 pub struct Uplinks(pub Vec<UplinkEnds>);

@@ -12,7 +12,7 @@ use airlane_dot11::MacAddr;
 use anyhow::{Context, Result};
 use rustix::event::PollFlags;
 
-use super::Port;
+use super::port::Port;
 use super::stream::FrameStream;
 
 /// A station and its address.
