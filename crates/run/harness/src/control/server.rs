@@ -12,7 +12,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
-use super::{Head, Names, Request, Telling, TraceLine};
+use super::answer::Names;
+use super::request::{Head, Request};
+use super::trace::{Telling, TraceLine};
 use airlane_daemon::Handle;
 
 /// Clients at a time.
