@@ -10,7 +10,8 @@ use smoltcp::wire::{
     UdpRepr,
 };
 
-use super::{Gateway, HOP_LIMIT, Taken};
+use super::counters::GatewayCounters;
+use super::network::{HOP_LIMIT, Network};
 
 /// Where servers listen (RFC 2131 4.1).
 pub const SERVER_PORT: u16 = 67;
@@ -47,6 +48,38 @@ impl Leases {
             .map(|(station, address)| (*station, *address))
     }
 
+    /// The frame that answers a message to the address server, if anything is to be said.
+    pub(super) fn answer(
+        &mut self,
+        network: &Network,
+        counters: &mut GatewayCounters,
+        message: &[u8],
+    ) -> smoltcp::wire::Result<Option<Vec<u8>>> {
+        let packet = DhcpPacket::new_checked(message)?;
+        let asked = DhcpRepr::parse(&packet)?;
+        let station = MacAddr(asked.client_hardware_address.0);
+        let other = asked
+            .server_identifier
+            .is_some_and(|id| id != network.address);
+        if other || !station.is_station() {
+            return Ok(None);
+        }
+        let Some(address) = self.of(station) else {
+            counters.exhausted += 1;
+            return Ok(None);
+        };
+        let kind = match asked.message_type {
+            DhcpMessageType::Discover => DhcpMessageType::Offer,
+            DhcpMessageType::Request => match asked.requested_ip.unwrap_or(asked.client_ip) {
+                wanted if wanted == address => DhcpMessageType::Ack,
+                _ => DhcpMessageType::Nak,
+            },
+            _ => return Ok(None),
+        };
+        count(counters, kind);
+        Ok(Some(reply(network, &asked, kind, address)))
+    }
+
     /// The address of a station: the one kept for it, or the first that nobody has.
     fn of(&mut self, station: MacAddr) -> Option<Ipv4Addr> {
         let known = [&self.given, &self.known].into_iter();
@@ -69,107 +102,78 @@ impl Leases {
     }
 }
 
-impl Gateway {
-    /// A message to the address server.
-    pub(super) fn dhcp(&mut self, message: &[u8]) -> smoltcp::wire::Result<Taken> {
-        let packet = DhcpPacket::new_checked(message)?;
-        let asked = DhcpRepr::parse(&packet)?;
-        let station = MacAddr(asked.client_hardware_address.0);
-        let other = asked
-            .server_identifier
-            .is_some_and(|id| id != self.network.address);
-        if other || !station.is_station() {
-            return Ok(Taken::Silent);
-        }
-        let Some(address) = self.leases.of(station) else {
-            self.counters.exhausted += 1;
-            return Ok(Taken::Silent);
-        };
-        let kind = match asked.message_type {
-            DhcpMessageType::Discover => DhcpMessageType::Offer,
-            DhcpMessageType::Request => match asked.requested_ip.unwrap_or(asked.client_ip) {
-                wanted if wanted == address => DhcpMessageType::Ack,
-                _ => DhcpMessageType::Nak,
-            },
-            _ => return Ok(Taken::Silent),
-        };
-        self.count(kind);
-        Ok(Taken::Answered(self.reply(&asked, kind, address)))
-    }
+fn count(counters: &mut GatewayCounters, kind: DhcpMessageType) {
+    let counter = match kind {
+        DhcpMessageType::Offer => &mut counters.offers,
+        DhcpMessageType::Ack => &mut counters.leases,
+        _ => &mut counters.refused,
+    };
+    *counter += 1;
+}
 
-    fn count(&mut self, kind: DhcpMessageType) {
-        let counter = match kind {
-            DhcpMessageType::Offer => &mut self.counters.offers,
-            DhcpMessageType::Ack => &mut self.counters.leases,
-            _ => &mut self.counters.refused,
-        };
-        *counter += 1;
-    }
+fn reply(network: &Network, asked: &DhcpRepr, kind: DhcpMessageType, address: Ipv4Addr) -> Vec<u8> {
+    let refused = kind == DhcpMessageType::Nak;
+    let own = network.address;
+    let mask = u32::MAX.checked_shl(32 - u32::from(network.prefix.min(32)));
+    let granted = |value| Some(value).filter(|_| !refused);
+    let servers = network.name_servers.iter().copied();
+    let answer = DhcpRepr {
+        message_type: kind,
+        transaction_id: asked.transaction_id,
+        secs: 0,
+        client_hardware_address: asked.client_hardware_address,
+        client_ip: Ipv4Addr::UNSPECIFIED,
+        your_ip: if refused {
+            Ipv4Addr::UNSPECIFIED
+        } else {
+            address
+        },
+        server_ip: own,
+        router: granted(own),
+        subnet_mask: granted(Ipv4Addr::from_bits(mask.unwrap_or(0))),
+        relay_agent_ip: Ipv4Addr::UNSPECIFIED,
+        broadcast: asked.broadcast,
+        requested_ip: None,
+        client_identifier: None,
+        server_identifier: Some(own),
+        parameter_request_list: None,
+        dns_servers: Some(servers.take(3).collect()).filter(|_| !refused),
+        max_size: None,
+        lease_duration: Some(LEASE).filter(|_| !refused),
+        renew_duration: None,
+        rebind_duration: None,
+        additional_options: &[],
+    };
+    // A refused station has no address to be reached at (RFC 2131 4.1).
+    let to_all = asked.broadcast || refused;
+    send(network, &answer, to_all)
+}
 
-    fn reply(&self, asked: &DhcpRepr, kind: DhcpMessageType, address: Ipv4Addr) -> Vec<u8> {
-        let refused = kind == DhcpMessageType::Nak;
-        let own = self.network.address;
-        let mask = u32::MAX.checked_shl(32 - u32::from(self.network.prefix.min(32)));
-        let granted = |value| Some(value).filter(|_| !refused);
-        let servers = self.network.name_servers.iter().copied();
-        let answer = DhcpRepr {
-            message_type: kind,
-            transaction_id: asked.transaction_id,
-            secs: 0,
-            client_hardware_address: asked.client_hardware_address,
-            client_ip: Ipv4Addr::UNSPECIFIED,
-            your_ip: if refused {
-                Ipv4Addr::UNSPECIFIED
-            } else {
-                address
-            },
-            server_ip: own,
-            router: granted(own),
-            subnet_mask: granted(Ipv4Addr::from_bits(mask.unwrap_or(0))),
-            relay_agent_ip: Ipv4Addr::UNSPECIFIED,
-            broadcast: asked.broadcast,
-            requested_ip: None,
-            client_identifier: None,
-            server_identifier: Some(own),
-            parameter_request_list: None,
-            dns_servers: Some(servers.take(3).collect()).filter(|_| !refused),
-            max_size: None,
-            lease_duration: Some(LEASE).filter(|_| !refused),
-            renew_duration: None,
-            rebind_duration: None,
-            additional_options: &[],
+fn send(network: &Network, answer: &DhcpRepr, to_all: bool) -> Vec<u8> {
+    let (hardware, address) = match to_all {
+        true => (EthernetAddress::BROADCAST, Ipv4Addr::BROADCAST),
+        false => (answer.client_hardware_address, answer.your_ip),
+    };
+    let udp = UdpRepr {
+        src_port: SERVER_PORT,
+        dst_port: CLIENT_PORT,
+    };
+    let length = answer.buffer_len();
+    let header = Ipv4Repr {
+        src_addr: network.address,
+        dst_addr: address,
+        next_header: IpProtocol::Udp,
+        payload_len: udp.header_len() + length,
+        hop_limit: HOP_LIMIT,
+    };
+    network.emit_ipv4(hardware, &header, |bytes| {
+        let (from, to) = (header.src_addr.into(), header.dst_addr.into());
+        let write = |payload: &mut [u8]| {
+            // The room was measured by the same library: there is no other case.
+            let _ = answer.emit(&mut DhcpPacket::new_unchecked(payload));
         };
-        // A refused station has no address to be reached at (RFC 2131 4.1).
-        let to_all = asked.broadcast || refused;
-        self.send(&answer, to_all)
-    }
-
-    fn send(&self, answer: &DhcpRepr, to_all: bool) -> Vec<u8> {
-        let (hardware, address) = match to_all {
-            true => (EthernetAddress::BROADCAST, Ipv4Addr::BROADCAST),
-            false => (answer.client_hardware_address, answer.your_ip),
-        };
-        let udp = UdpRepr {
-            src_port: SERVER_PORT,
-            dst_port: CLIENT_PORT,
-        };
-        let length = answer.buffer_len();
-        let header = Ipv4Repr {
-            src_addr: self.network.address,
-            dst_addr: address,
-            next_header: IpProtocol::Udp,
-            payload_len: udp.header_len() + length,
-            hop_limit: HOP_LIMIT,
-        };
-        self.emit_ipv4(hardware, &header, |bytes| {
-            let (from, to) = (header.src_addr.into(), header.dst_addr.into());
-            let write = |payload: &mut [u8]| {
-                // The room was measured by the same library: there is no other case.
-                let _ = answer.emit(&mut DhcpPacket::new_unchecked(payload));
-            };
-            let caps = ChecksumCapabilities::default();
-            let mut packet = UdpPacket::new_unchecked(bytes);
-            udp.emit(&mut packet, &from, &to, length, write, &caps);
-        })
-    }
+        let caps = ChecksumCapabilities::default();
+        let mut packet = UdpPacket::new_unchecked(bytes);
+        udp.emit(&mut packet, &from, &to, length, write, &caps);
+    })
 }

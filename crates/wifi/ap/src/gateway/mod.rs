@@ -4,40 +4,24 @@
 //!
 //! Not here: routing. What is for somebody else is passed on, or ends here.
 
+mod counters;
 mod dhcp;
+mod network;
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use airlane_dot11::MacAddr;
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
     ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetFrame, EthernetProtocol,
-    EthernetRepr, Icmpv4Packet, Icmpv4Repr, IpProtocol, Ipv4Packet, Ipv4Repr, UdpPacket, UdpRepr,
+    Icmpv4Packet, Icmpv4Repr, IpProtocol, Ipv4Packet, Ipv4Repr, UdpPacket, UdpRepr,
 };
 
 use dhcp::Leases;
+use network::HOP_LIMIT;
 
-/// Routers send with this (RFC 1700).
-const HOP_LIMIT: u8 = 64;
-
-/// A network as its gateway has it.
-#[derive(Clone, Debug)]
-pub struct Network {
-    /// The gateway's hardware address.
-    pub hardware: MacAddr,
-    /// Its own address.
-    pub address: Ipv4Addr,
-    /// Length of the network's prefix.
-    pub prefix: u8,
-    /// Who gets which address; all others get what is left of .100 to .199.
-    pub known: BTreeMap<MacAddr, Ipv4Addr>,
-    /// Whether ARP and echo requests for its own address are answered here; otherwise somebody
-    /// behind the uplink has that address.
-    pub answers: bool,
-    /// Name servers that stations are told.
-    pub name_servers: Vec<Ipv4Addr>,
-}
+pub use counters::GatewayCounters;
+pub use network::Network;
 
 /// What became of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,25 +32,6 @@ pub enum Taken {
     Silent,
     /// It is for somebody else.
     NotHere,
-}
-
-/// What was counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GatewayCounters {
-    /// ARP requests answered.
-    pub arp: u64,
-    /// Echo requests answered.
-    pub echo: u64,
-    /// DHCP offers sent.
-    pub offers: u64,
-    /// Addresses given or confirmed.
-    pub leases: u64,
-    /// Requests for an address that is not the asking station's.
-    pub refused: u64,
-    /// Stations for which no address is left.
-    pub exhausted: u64,
-    /// Frames that are not what they say they are.
-    pub malformed: u64,
 }
 
 /// The state machine.
@@ -132,13 +97,13 @@ impl Gateway {
         self.counters.arp += 1;
         let answer = ArpRepr::EthernetIpv4 {
             operation: ArpOperation::Reply,
-            source_hardware_addr: self.hardware(),
+            source_hardware_addr: self.network.source(),
             source_protocol_addr: self.network.address,
             target_hardware_addr: source_hardware_addr,
             target_protocol_addr: source_protocol_addr,
         };
         let kind = EthernetProtocol::Arp;
-        Ok(Taken::Answered(self.ethernet(
+        Ok(Taken::Answered(self.network.ethernet(
             source_hardware_addr,
             kind,
             answer.buffer_len(),
@@ -176,6 +141,13 @@ impl Gateway {
         })
     }
 
+    fn dhcp(&mut self, message: &[u8]) -> smoltcp::wire::Result<Taken> {
+        let answer = self
+            .leases
+            .answer(&self.network, &mut self.counters, message)?;
+        Ok(answer.map_or(Taken::Silent, Taken::Answered))
+    }
+
     fn icmp(
         &mut self,
         to: EthernetAddress,
@@ -205,45 +177,12 @@ impl Gateway {
             payload_len: reply.buffer_len(),
             hop_limit: HOP_LIMIT,
         };
-        Ok(Taken::Answered(self.emit_ipv4(to, &answer, |payload| {
-            reply.emit(&mut Icmpv4Packet::new_unchecked(payload), &caps);
-        })))
-    }
-
-    fn hardware(&self) -> EthernetAddress {
-        EthernetAddress(self.network.hardware.0)
-    }
-
-    fn emit_ipv4(
-        &self,
-        to: EthernetAddress,
-        header: &Ipv4Repr,
-        write: impl FnOnce(&mut [u8]),
-    ) -> Vec<u8> {
-        let length = header.buffer_len() + header.payload_len;
-        self.ethernet(to, EthernetProtocol::Ipv4, length, |bytes| {
-            let mut packet = Ipv4Packet::new_unchecked(bytes);
-            header.emit(&mut packet, &ChecksumCapabilities::default());
-            write(packet.payload_mut());
-        })
-    }
-
-    fn ethernet(
-        &self,
-        to: EthernetAddress,
-        kind: EthernetProtocol,
-        length: usize,
-        write: impl FnOnce(&mut [u8]),
-    ) -> Vec<u8> {
-        let header = EthernetRepr {
-            src_addr: self.hardware(),
-            dst_addr: to,
-            ethertype: kind,
-        };
-        let mut bytes = vec![0; header.buffer_len() + length];
-        let mut frame = EthernetFrame::new_unchecked(&mut bytes);
-        header.emit(&mut frame);
-        write(frame.payload_mut());
-        bytes
+        Ok(Taken::Answered(self.network.emit_ipv4(
+            to,
+            &answer,
+            |payload| {
+                reply.emit(&mut Icmpv4Packet::new_unchecked(payload), &caps);
+            },
+        )))
     }
 }
