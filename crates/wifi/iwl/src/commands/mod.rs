@@ -3,14 +3,16 @@
 //!
 //! Not here: the ring that they come from, and transmit commands, which have rings of their own.
 
+mod decoder;
 mod radio;
 mod rxon;
 mod scan;
 mod station;
 
-use airlane_waist::Command;
+use decoder::Decode;
 
 pub(crate) use crate::response::Shape;
+pub(crate) use decoder::{Asked, DriverState};
 pub(crate) use rxon::Rxon;
 
 /// Id of SCAN, whose refusal is told by a notification as well.
@@ -31,33 +33,6 @@ impl Length {
         }
     }
 }
-
-/// What a payload turned out to ask for.
-#[derive(Debug)]
-pub(crate) enum Asked {
-    /// The radio is to do this.
-    Radio(Command),
-    /// The same, and the driver then waits for CALIBRATION_COMPLETE.
-    Calibration(Command),
-    /// Nothing that anybody but the card needs to know.
-    Nothing,
-}
-
-/// What the driver has set up with earlier commands, as far as later ones are understood by it.
-#[derive(Default)]
-pub(crate) struct DriverState {
-    /// The last RXON, changed by each RXON_ASSOC.
-    pub rxon: Option<Rxon>,
-    /// First rate word of each station's ladder: what transmit responses echo.
-    pub first_rates: [u32; airlane_waist::STATIONS],
-    /// Station flags of each station.
-    pub station_flags: [u32; airlane_waist::STATIONS],
-    /// Beacon interval, in time units.
-    pub beacon_interval: u16,
-}
-
-/// Decodes a payload of allowed length; `None` when its content makes no sense.
-type Decode = fn(&mut DriverState, &[u8]) -> Option<Asked>;
 
 /// A row of the table.
 pub(crate) struct HostCommand {
@@ -114,7 +89,7 @@ static TABLE: &[HostCommand] = &[
         0x10,
         "RXON",
         Exactly(size_of::<rxon::RxonCommand>()),
-        rxon::decode,
+        radio::configure,
         Generic,
         "Configure; without ASSOC stations are forgotten",
     ),
@@ -122,7 +97,7 @@ static TABLE: &[HostCommand] = &[
         0x11,
         "RXON_ASSOC",
         Exactly(size_of::<rxon::RxonAssocCommand>()),
-        rxon::decode_assoc,
+        radio::reconfigure,
         Generic,
         "merged into the last RXON; Configure, stations kept",
     ),

@@ -1,4 +1,4 @@
-//! Commands about the radio as a whole: timing, channel access, power, calibration, flush.
+//! Commands about the radio as a whole: RXON, timing, channel access, power, calibration, flush.
 
 use airlane_dot11::{Band, Channel, EdcaParameters, time_units};
 use airlane_lane::Micros;
@@ -7,8 +7,8 @@ use airlane_waist::{ChannelSwitch, Command, PowerSave, Timing};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Unaligned};
 
-use super::rxon::{self, Flags};
-use super::{Asked, DriverState};
+use super::decoder::{Asked, DriverState};
+use super::rxon::{self, Flags, Rxon};
 use crate::wire::read;
 
 /// `struct iwl_qosparam_cmd`.
@@ -91,6 +91,27 @@ pub struct ChannelSwitchCommand {
 
 fn radio(command: Command) -> Option<Asked> {
     Some(Asked::Radio(command))
+}
+
+/// RXON: without ASSOC, stations and keys are forgotten.
+pub fn configure(state: &mut DriverState, payload: &[u8]) -> Option<Asked> {
+    let rxon = Rxon::parse(payload)?;
+    let forget = !rxon.is_associated();
+    let configuration = rxon.configuration(forget)?;
+    if forget {
+        state.first_rates = Default::default();
+        state.station_flags = Default::default();
+    }
+    state.rxon = Some(rxon);
+    radio(Command::Configure(Box::new(configuration)))
+}
+
+/// RXON_ASSOC: new flags for the last RXON. Before the first RXON there is nothing to change.
+pub fn reconfigure(state: &mut DriverState, payload: &[u8]) -> Option<Asked> {
+    let rxon = state.rxon.as_mut()?;
+    rxon.change(payload)?;
+    let configuration = rxon.configuration(false)?;
+    radio(Command::Configure(Box::new(configuration)))
 }
 
 /// QOS_PARAM: contention parameters of each category.

@@ -1,12 +1,13 @@
-//! RXON and RXON_ASSOC: address, BSS, channel, filter (`struct iwl_rxon_cmd`).
+//! What RXON and RXON_ASSOC say: address, BSS, channel, filter (`struct iwl_rxon_cmd`).
+//!
+//! Not here: what else such a command changes (the decoders, in [`super::radio`]).
 
 use airlane_dot11::{Band, Channel, MacAddr, Width};
-use airlane_waist::{Command, Mode, ReceiveFilter, VifConfig};
+use airlane_waist::{Mode, ReceiveFilter, VifConfig};
 
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Unaligned};
 
-use super::{Asked, DriverState};
 use crate::wire::read;
 
 /// `struct iwl_rxon_cmd`.
@@ -86,7 +87,8 @@ pub(crate) struct Rxon {
 }
 
 impl Rxon {
-    fn parse(payload: &[u8]) -> Option<Self> {
+    /// The whole of an RXON; `None` when the payload is too short.
+    pub(super) fn parse(payload: &[u8]) -> Option<Self> {
         let command: RxonCommand = read(payload)?;
         Some(Self {
             address: MacAddr(command.address),
@@ -104,14 +106,27 @@ impl Rxon {
         self.mode == Mode::Monitor
     }
 
-    fn configuration(&self, forget_stations: bool) -> Option<VifConfig> {
-        let associated = self.filter.contains(Filter::ASSOCIATED);
+    /// True while ASSOC is among the filter's flags.
+    pub(super) fn is_associated(&self) -> bool {
+        self.filter.contains(Filter::ASSOCIATED)
+    }
+
+    /// Takes over what an RXON_ASSOC says; `None` when the payload is too short, and nothing has changed.
+    pub(super) fn change(&mut self, payload: &[u8]) -> Option<()> {
+        let command: RxonAssocCommand = read(payload)?;
+        self.flags = Flags::from_bits_retain(command.flags.get());
+        self.filter = Filter::from_bits_retain(command.filter.get());
+        Some(())
+    }
+
+    /// The same for the radio; `None` on a channel that the band does not have.
+    pub(super) fn configuration(&self, forget_stations: bool) -> Option<VifConfig> {
         Some(VifConfig {
             address: self.address,
             bssid: self.bssid,
             mode: self.mode,
             channel: channel(self.flags, self.channel)?,
-            associated,
+            associated: self.is_associated(),
             association_id: self.association_id & 0x3fff,
             filter: receive_filter(self.filter),
             short_slot: self.flags.contains(Flags::SHORT_SLOT),
@@ -120,29 +135,6 @@ impl Rxon {
             forget_stations,
         })
     }
-}
-
-/// RXON: without ASSOC, stations and keys are forgotten.
-pub fn decode(state: &mut DriverState, payload: &[u8]) -> Option<Asked> {
-    let rxon = Rxon::parse(payload)?;
-    let forget = !rxon.filter.contains(Filter::ASSOCIATED);
-    let configuration = rxon.configuration(forget)?;
-    if forget {
-        state.first_rates = Default::default();
-        state.station_flags = Default::default();
-    }
-    state.rxon = Some(rxon);
-    Some(Asked::Radio(Command::Configure(Box::new(configuration))))
-}
-
-/// RXON_ASSOC: new flags for the last RXON. Before the first RXON there is nothing to change.
-pub fn decode_assoc(state: &mut DriverState, payload: &[u8]) -> Option<Asked> {
-    let rxon = state.rxon.as_mut()?;
-    let command: RxonAssocCommand = read(payload)?;
-    rxon.flags = Flags::from_bits_retain(command.flags.get());
-    rxon.filter = Filter::from_bits_retain(command.filter.get());
-    let configuration = rxon.configuration(false)?;
-    Some(Asked::Radio(Command::Configure(Box::new(configuration))))
 }
 
 const fn mode(dev_type: u8) -> Mode {

@@ -7,8 +7,8 @@ use airlane_waist::{Command, ScanChannel, ScanRequest};
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+use super::decoder::{Asked, DriverState};
 use super::rxon::{self, Filter};
-use super::{Asked, DriverState};
 use crate::rate;
 use crate::wire::TxCommand;
 

@@ -7,7 +7,7 @@ use airlane_waist::{AggregationLimits, BlockAck, Cipher, Command, Key, StationIn
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Unaligned};
 
-use super::{Asked, DriverState};
+use super::decoder::{Asked, DriverState};
 use crate::rate;
 use crate::wire::read;
 
