@@ -1,6 +1,6 @@
 //! Control and status registers, and the indirect windows behind HBUS (`iwl-csr.h`).
 
-use super::{Block, Doorbell, Port, Register, Rule, well_formed};
+use super::register::{Block, Doorbell, Port, Register, Rule, well_formed};
 
 /// Two byte-wide interrupt timers, without effect here.
 pub const INT_TIMERS: u32 = 0x004;

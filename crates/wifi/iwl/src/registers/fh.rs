@@ -1,6 +1,6 @@
 //! The DMA engine, "flow handler" (`iwl-fh.h`).
 
-use super::{Block, Doorbell, Register, Rule, well_formed};
+use super::register::{Block, Doorbell, Register, Rule, well_formed};
 
 /// Service channel: source address bits 31:0.
 pub const SERVICE_SOURCE: u32 = 0x1948;

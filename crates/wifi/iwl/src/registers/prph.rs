@@ -1,6 +1,6 @@
 //! Peripheral registers outside the scheduler (`iwl-prph.h`), by the low 20 bits of their address.
 
-use super::{Block, Doorbell, Register, Rule, well_formed};
+use super::register::{Block, Doorbell, Register, Rule, well_formed};
 
 /// Bits of a peripheral address that the card decodes.
 pub const ADDRESS_MASK: u32 = 0x000f_ffff;

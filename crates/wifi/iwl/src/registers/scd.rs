@@ -1,6 +1,6 @@
 //! The transmit scheduler (`iwl-prph.h`, SCD block).
 
-use super::{Block, Doorbell, Port, Register, Rule, well_formed};
+use super::register::{Block, Doorbell, Port, Register, Rule, well_formed};
 
 /// Mask of FIFOs that may fetch.
 pub const TXFACT: u32 = 0x2c10;
