@@ -1,4 +1,5 @@
-//! VMs that come and go: each has a VM-ID while it is attached, and what was counted of it stays its own.
+//! VMs that come and go: each has a VM-ID while it is attached, and what was counted of it stays its own. No two of them,
+//! on whichever cards, bear the same address.
 
 use airlane_air::{AirConfig, RadioConfig};
 use airlane_dot11::{Band, Channel, MacAddr};
@@ -21,18 +22,38 @@ fn address(number: usize) -> MacAddr {
 /// One card with so many lanes, each with an address of its own; no VM is attached.
 fn lanes(count: usize) -> (Wifi, Vec<LaneId>) {
     let mut wifi = Wifi::new(AirConfig::default(), AccessPoints::new(Vec::new()));
-    let card = wifi.add_card(RadioConfig {
+    let card = add_card(&mut wifi);
+    let lanes = (0..count).map(|_| add_lane(&mut wifi, card));
+    let lanes = lanes.collect();
+    (wifi, lanes)
+}
+
+fn add_card(wifi: &mut Wifi) -> usize {
+    wifi.add_card(RadioConfig {
         name: "card".to_owned(),
         position: Default::default(),
         tx_power: airlane_dot11::Dbm(15.0),
-    });
-    let lanes = (0..count).map(|number| {
-        let lane = wifi.add_lane(card).unwrap();
-        wifi.assign(lane, address(number), AddressPolicy::Free);
-        lane
-    });
-    let lanes = lanes.collect();
-    (wifi, lanes)
+    })
+}
+
+/// A lane whose VM is assigned the address of the lane's number, and may take one that nobody has.
+fn add_lane(wifi: &mut Wifi, card: usize) -> LaneId {
+    let lane = wifi.add_lane(card).unwrap();
+    wifi.assign(lane, address(lane.index()), AddressPolicy::Free);
+    lane
+}
+
+/// Two cards with a lane each, and at each a VM whose driver has started the card. The second card was added when the
+/// first one's VM had its address.
+fn two_cards() -> (Wifi, [LaneId; 2]) {
+    let (mut wifi, lanes) = lanes(1);
+    let card = add_card(&mut wifi);
+    let both = [lanes[0], add_lane(&mut wifi, card)];
+    for lane in both {
+        wifi.attach(lane).unwrap();
+        start(&mut wifi, lane);
+    }
+    (wifi, both)
 }
 
 /// What a lane is told, in Rust's words for it: events cannot be compared.
@@ -70,9 +91,13 @@ fn start(wifi: &mut Wifi, lane: LaneId) {
 
 /// An interface that is up under this address.
 fn bear(wifi: &mut Wifi, lane: LaneId, address: MacAddr) -> Vec<String> {
-    let config = VifConfig {
+    ask(wifi, lane, configure(address, MacAddr::ZERO))
+}
+
+fn configure(address: MacAddr, bssid: MacAddr) -> Command {
+    Command::Configure(Box::new(VifConfig {
         address,
-        bssid: MacAddr::ZERO,
+        bssid,
         mode: Mode::Station,
         channel: Channel::new(Band::Ghz5, 36).unwrap(),
         associated: false,
@@ -82,8 +107,11 @@ fn bear(wifi: &mut Wifi, lane: LaneId, address: MacAddr) -> Vec<String> {
         short_preamble: false,
         protect: false,
         forget_stations: false,
-    };
-    ask(wifi, lane, Command::Configure(Box::new(config)))
+    }))
+}
+
+fn taken() -> [String; 1] {
+    done(Reply::Refused(Refusal::AddressTaken))
 }
 
 fn go(wifi: &mut Wifi, lane: LaneId) {
@@ -139,7 +167,7 @@ fn a_vm_keeps_its_address_while_it_is_away_and_its_counters_whatever_its_vm_id()
     let (it, user) = (lanes[0], lanes[1]);
     let vm = wifi.attach(it).unwrap();
     start(&mut wifi, it);
-    let refused = done(Reply::Refused(Refusal::AddressTaken));
+    let refused = taken();
     assert_eq!(bear(&mut wifi, it, address(1)), refused, "a VM's to come");
     assert_eq!(addresses_refused(&wifi, it), 1);
     go(&mut wifi, it);
@@ -181,4 +209,33 @@ fn a_lane_without_a_vm_can_ask_for_nothing_but_a_reset() {
     assert_eq!(wifi.cards()[0].nic().vmacs().count(), 0);
     let told = ask(&mut wifi, lanes[0], Command::Reset);
     assert_eq!(told, reset_done());
+}
+
+#[test]
+fn an_assigned_address_is_refused_to_the_vms_of_all_cards() {
+    let (mut wifi, lanes) = two_cards();
+    for (lane, other) in lanes.into_iter().zip([address(1), address(0)]) {
+        assert_eq!(bear(&mut wifi, lane, other), taken(), "its VM is not up");
+        assert_eq!(addresses_refused(&wifi, lane), 1);
+    }
+    for lane in lanes {
+        let own = address(lane.index());
+        assert_eq!(bear(&mut wifi, lane, own), done(Reply::Ok));
+    }
+}
+
+#[test]
+fn an_address_that_a_vm_has_chosen_is_refused_to_those_of_other_cards_while_it_bears_it() {
+    let (mut wifi, [first, second]) = two_cards();
+    let chosen = address(77);
+    // Both ask before either is answered.
+    for lane in [first, second] {
+        request(&mut wifi, lane, configure(chosen, MacAddr::ZERO));
+    }
+    assert_eq!(told(&mut wifi, first), done(Reply::Ok));
+    assert_eq!(told(&mut wifi, second), taken());
+    assert_eq!(addresses_refused(&wifi, second), 1);
+    assert_eq!(bear(&mut wifi, first, chosen), done(Reply::Ok), "it is its");
+    go(&mut wifi, first);
+    assert_eq!(bear(&mut wifi, second, chosen), done(Reply::Ok));
 }

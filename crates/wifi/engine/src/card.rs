@@ -10,7 +10,9 @@ use airlane_dot11::MacAddr;
 use airlane_host_driver::{Host, HostConfig};
 use airlane_lane::{Instant, LaneId, MAX_LANES};
 use airlane_nic::{AddressPolicy, Nic, VmCounters};
-use airlane_waist::{Command, Event, MAX_VMS, NicEvent, PerVm, Request, Tag, VmId};
+use airlane_waist::{
+    Command, Event, MAX_VMS, NicEvent, NicRequest, PerVm, Request, Tag, VifCommand, VmId,
+};
 
 /// Which way frames and their reports go between a lane and the NIC (Virtual WiFi, section 6, "data
 /// passthrough"). The NIC keeps VMs apart and checks who they are on both.
@@ -182,19 +184,37 @@ impl Card {
     }
 
     /// Lets host driver and NIC do what is due; says when to come back, and how many requests went from one to the
-    /// other.
-    pub(crate) fn step(&mut self, now: Instant, air: &mut Air) -> (Option<Instant>, usize) {
+    /// other. `is_elsewhere` as for [`Self::pass_to_nic`].
+    pub(crate) fn step(
+        &mut self,
+        now: Instant,
+        air: &mut Air,
+        is_elsewhere: impl Fn(MacAddr) -> bool,
+    ) -> (Option<Instant>, usize) {
         let host = self.host.step(now);
-        let passed = self.pass_to_nic(now, air);
+        let passed = self.pass_to_nic(now, air, is_elsewhere);
         let nic = self.nic.step(now, air);
         (Instant::earlier(host, nic), passed)
     }
 
-    /// What the host driver asks of the NIC; says how many requests.
-    pub(crate) fn pass_to_nic(&mut self, now: Instant, air: &mut Air) -> usize {
+    /// What the host driver asks of the NIC; says how many requests. An address that a VM of another card bears now,
+    /// which `is_elsewhere` says, is refused here, for the NIC knows its own vMACs only.
+    pub(crate) fn pass_to_nic(
+        &mut self,
+        now: Instant,
+        air: &mut Air,
+        is_elsewhere: impl Fn(MacAddr) -> bool,
+    ) -> usize {
         let mut passed = 0;
         while let Some(request) = self.host.next_for_nic() {
-            self.nic.request(now, request, air);
+            match request {
+                NicRequest::Vif(vm, tag, VifCommand::Configure(config))
+                    if is_elsewhere(config.address) =>
+                {
+                    self.nic.refuse_address(vm, tag);
+                }
+                request => self.nic.request(now, request, air),
+            }
             passed += 1;
         }
         passed
@@ -311,6 +331,10 @@ impl Tenants {
         self.0.get(lane.index())
     }
 
+    pub fn get_mut(&mut self, lane: LaneId) -> Option<&mut Tenant> {
+        self.0.get_mut(lane.index())
+    }
+
     /// What stands at a lane, and its card among `cards`; `None` for a lane that was not given out.
     pub fn find<'a>(
         &'a mut self,
@@ -320,6 +344,12 @@ impl Tenants {
         let tenant = self.0.get_mut(lane.index())?;
         let card = cards.get_mut(tenant.card)?;
         Some((tenant, card))
+    }
+
+    /// The addresses that the lanes' VMs are assigned.
+    pub fn addresses(&self) -> impl Iterator<Item = MacAddr> {
+        let assigned = self.0.iter().filter_map(|tenant| tenant.assigned);
+        assigned.map(|(address, _)| address)
     }
 
     /// A card has an event for a lane. Cards name only lanes that were given out.
@@ -379,9 +409,9 @@ impl Tenant {
         self.vm
     }
 
+    /// Its VM's address, which all cards have reserved.
     pub fn assign(&mut self, card: &mut Card, address: MacAddr, policy: AddressPolicy) {
         self.assigned = Some((address, policy));
-        card.nic.reserve(address);
         if let Some(vm) = self.vm {
             card.nic.assign(vm, address, policy);
         }

@@ -16,6 +16,7 @@ pub mod counters;
 mod external_station;
 mod hwsim_frame;
 pub mod journal;
+mod other_cards;
 mod status;
 mod wifi;
 

@@ -16,6 +16,7 @@ use crate::built_in::{BuiltIn, BuiltIns};
 use crate::card::{Card, DataPath, LaneError, Tenants};
 use crate::external_station::{ExternalStation, hand_to_external, step_external};
 use crate::journal::Journal;
+use crate::other_cards::OtherCards;
 
 /// A radio that can be put elsewhere while it is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +97,11 @@ impl Wifi {
 
     /// One more card; its number.
     pub fn add_card(&mut self, radio: RadioConfig) -> usize {
-        self.cards.push(Card::new(radio, &mut self.air));
+        let mut card = Card::new(radio, &mut self.air);
+        for address in self.tenants.addresses() {
+            card.nic.reserve(address);
+        }
+        self.cards.push(card);
         self.cards.len() - 1
     }
 
@@ -135,10 +140,14 @@ impl Wifi {
         tenant.map(|tenant| tenant.counters).unwrap_or_default()
     }
 
-    /// Gives a lane's VM its address, which is nobody else's on its card from now on.
+    /// Gives a lane's VM its address, which is nobody else's from now on, on whichever card.
     pub fn assign(&mut self, lane: LaneId, address: MacAddr, policy: AddressPolicy) {
-        if let Some((tenant, card)) = self.tenants.find(lane, &mut self.cards) {
-            tenant.assign(card, address, policy);
+        let Some((tenant, card)) = self.tenants.find(lane, &mut self.cards) else {
+            return;
+        };
+        tenant.assign(card, address, policy);
+        for card in &mut self.cards {
+            card.nic.reserve(address);
         }
     }
 
@@ -194,8 +203,12 @@ impl Wifi {
     /// Each part does what is due, once; says when to come back, and how much has moved between them.
     fn pass(&mut self, now: Instant, budget: usize) -> (Option<Instant>, usize) {
         let (mut wake, mut moved) = (None, 0);
-        for card in &mut self.cards {
-            let (due, passed) = card.step(now, &mut self.air);
+        for number in 0..self.cards.len() {
+            let Some((card, others)) = OtherCards::than(number, &mut self.cards) else {
+                break;
+            };
+            let is_elsewhere = |address| others.bear(address);
+            let (due, passed) = card.step(now, &mut self.air, is_elsewhere);
             wake = Instant::earlier(wake, due);
             moved += passed;
         }
@@ -330,7 +343,10 @@ impl Engine for Wifi {
             journal,
             ..
         } = self;
-        let Some((tenant, card)) = tenants.find(lane, cards) else {
+        let Some(tenant) = tenants.get_mut(lane) else {
+            return;
+        };
+        let Some((card, others)) = OtherCards::than(tenant.card, cards) else {
             return;
         };
         let Some(vm) = tenant.asks(&request.command) else {
@@ -342,7 +358,7 @@ impl Engine for Wifi {
         match request.command {
             Command::Transmit(transmit) if card.data_path == DataPath::Passthrough => {
                 // What the VM asked for before goes before: a station, a key.
-                card.pass_to_nic(now, air);
+                card.pass_to_nic(now, air, |address| others.bear(address));
                 stamp(card, Point::Classified, vm, frame);
                 card.nic.transmit(vm, request.tag, transmit);
             }

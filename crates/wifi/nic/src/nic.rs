@@ -105,6 +105,11 @@ impl Nic {
         self.card.vmacs.reserve(address);
     }
 
+    /// Whether one of its vMACs has this address now.
+    pub fn bears(&self, address: MacAddr) -> bool {
+        self.card.vmacs.owner(address).is_some()
+    }
+
     /// The VM-ID is to be given to another VM, which has no assignment, the usual weight and counters of its own. The VM
     /// must have been reset. Gives what was counted of it.
     pub fn release(&mut self, vm: VmId) -> VmCounters {

@@ -42,6 +42,14 @@ impl Nic {
         }
     }
 
+    /// Answers a [`VifCommand::Configure`] whose address a VM of another card has: as if it were one of this card's.
+    pub fn refuse_address(&mut self, vm: VmId, tag: Tag) {
+        let out = &mut self.card.out;
+        out.vms[vm].addresses_refused += 1;
+        let taken = Reply::Refused(Refusal::AddressTaken);
+        out.emit(vm, Event::Done(tag, taken));
+    }
+
     fn vif_request<P: Phy>(
         &mut self,
         now: Instant,
