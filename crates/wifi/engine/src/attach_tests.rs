@@ -1,12 +1,16 @@
 //! VMs that come and go: each has a VM-ID while it is attached, and what was counted of it stays its own. No two of them,
 //! on whichever cards, bear the same address.
 
+mod random;
+
 use airlane_air::{AirConfig, RadioConfig};
-use airlane_dot11::{Band, Channel, MacAddr};
+use airlane_dma::{Backing, Frame, Memory};
+use airlane_dot11::{AccessCategory, Band, Channel, MacAddr, PeerHt, Rate};
 use airlane_lane::{Engine, Instant, LaneId, MAX_LANES, Micros};
 use airlane_nic::AddressPolicy;
 use airlane_waist::{
-    Command, Event, MAX_VMS, Mode, ReceiveFilter, Refusal, Reply, Request, Tag, VifConfig,
+    Command, Event, MAX_VMS, Mode, ReceiveFilter, Refusal, Reply, Request, StationIndex, Tag,
+    Transmit, TxCipher, TxRate, TxStatus, VifConfig,
 };
 
 use crate::access_points::AccessPoints;
@@ -238,4 +242,81 @@ fn an_address_that_a_vm_has_chosen_is_refused_to_those_of_other_cards_while_it_b
     assert_eq!(bear(&mut wifi, first, chosen), done(Reply::Ok), "it is its");
     go(&mut wifi, first);
     assert_eq!(bear(&mut wifi, second, chosen), done(Reply::Ok));
+}
+
+#[test]
+fn a_weight_that_was_set_before_a_vm_attached_is_its_and_not_the_next_ones() {
+    let (mut wifi, lanes) = lanes(2);
+    wifi.set_weight(lanes[0], 3);
+    for (&lane, weight) in lanes.iter().zip([3, 1]) {
+        wifi.attach(lane).unwrap();
+        start(&mut wifi, lane);
+        let mut vmacs = wifi.cards()[0].nic().vmacs();
+        assert_eq!(vmacs.next().map(|vmac| vmac.weight), Some(weight));
+        drop(vmacs);
+        go(&mut wifi, lane);
+    }
+}
+
+#[test]
+fn a_vm_does_not_hear_the_answers_to_the_one_that_had_its_lane_before() {
+    let (mut wifi, lanes) = lanes(1);
+    let vm = wifi.attach(lanes[0]).unwrap();
+    start(&mut wifi, lanes[0]);
+    request(&mut wifi, lanes[0], Command::Statistics { clear: false });
+    wifi.detach(NOW, lanes[0]);
+    assert_ne!(wifi.attach(lanes[0]), Ok(vm), "not free yet");
+    assert_eq!(told(&mut wifi, lanes[0]), [""; 0]);
+    start(&mut wifi, lanes[0]);
+}
+
+/// A data frame without content to the access point.
+fn uplink(from: MacAddr, to: MacAddr) -> Transmit {
+    let (mut memory, mut header) = (Memory::new(), [0; 24]);
+    header[..2].copy_from_slice(&[0x08, 0x01]);
+    for (at, address) in [(4, to), (10, from), (16, to)] {
+        header[at..at + 6].copy_from_slice(&address.0);
+    }
+    memory.map(0, 4_096, Backing::Anonymous, true).unwrap();
+    memory.write(0, &header).unwrap();
+    Transmit {
+        frame: Frame::new(&mut memory, [(0, header.len())]).unwrap(),
+        queue: 2,
+        category: AccessCategory::BestEffort,
+        station: StationIndex(0),
+        acknowledge: true,
+        assign_sequence: true,
+        protect: false,
+        aggregate: false,
+        rate: TxRate::Fixed(Rate::OFDM_6),
+        cipher: TxCipher::None,
+        retry_limit: 1,
+    }
+}
+
+#[test]
+fn what_a_vm_asks_for_before_a_frame_is_done_before_it() {
+    let (mut wifi, lanes) = lanes(1);
+    let (lane, access_point) = (lanes[0], address(100));
+    wifi.attach(lane).unwrap();
+    let before = [
+        Command::Initialize,
+        configure(address(0), access_point),
+        Command::AddStation(StationIndex(0), access_point, PeerHt::default()),
+        Command::Flush(u32::MAX),
+        Command::Transmit(uplink(address(0), access_point)),
+    ];
+    for command in before {
+        request(&mut wifi, lane, command);
+    }
+    let mut now = NOW;
+    let status = loop {
+        let wake = wifi.step(now);
+        match wifi.next_event(lane) {
+            Some(Event::Transmitted(_, report)) => break report.status,
+            Some(_) => {}
+            None => now = wake.expect("the frame is under way"),
+        }
+    };
+    assert_eq!(status, TxStatus::NoAck, "there is no access point");
 }
