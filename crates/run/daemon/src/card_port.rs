@@ -47,8 +47,10 @@ pub struct CardPort {
     transport: airlane_transport::Counters,
     /// A VMM is connected.
     attached: bool,
-    /// The engine has been told so.
+    /// The engine knows of a VMM, this one or one before it.
     told_attached: bool,
+    /// A VMM has come since the engine was last told of one.
+    is_new: bool,
 }
 
 impl CardPort {
@@ -72,6 +74,7 @@ impl CardPort {
             transport: airlane_transport::Counters::default(),
             attached: false,
             told_attached: false,
+            is_new: false,
         }
     }
 
@@ -130,19 +133,19 @@ impl CardPort {
         pushed.is_ok()
     }
 
-    /// Tells the engine that a VMM has come or gone, if that has changed. False when the ring is full. A VMM that comes
-    /// before the engine has been told that the last one has gone takes its place.
+    /// Tells the engine that a VMM has come or gone, if it does not know. False when the ring is full. A VMM that comes
+    /// before the engine has been told that the last one has gone takes its place, and is told of all the same: the
+    /// last one may have been refused, and this one need not be.
     fn tell_attached(&mut self) -> bool {
-        if self.told_attached == self.attached {
-            return true;
-        }
         let message = match self.attached {
-            true => LaneMessage::Attached,
-            false => LaneMessage::Detached,
+            true if self.is_new => LaneMessage::Attached,
+            false if self.told_attached => LaneMessage::Detached,
+            _ => return true,
         };
         let told = self.to_radio.push(message).is_ok();
         if told {
             self.told_attached = self.attached;
+            self.is_new = false;
         }
         told
     }
@@ -228,6 +231,7 @@ crate::pci_device!(CardPort, device, messages_read: |port| {
 impl LaneEnd for CardPort {
     fn attached(&mut self) {
         self.attached = true;
+        self.is_new = true;
     }
 
     fn poll(&mut self) {
@@ -261,5 +265,76 @@ impl LaneEnd for CardPort {
         }
         self.publish();
         !self.from_radio.announce_sleep()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_dot11::MacAddr;
+    use airlane_iwl::Model;
+    use airlane_lane::ring::NoWake;
+    use airlane_lane::{EngineEnd, Lane, Polling};
+
+    use super::*;
+    use crate::clock::Clock;
+
+    /// A card whose ring to the engine has room for one message.
+    fn narrow() -> (CardPort, EngineEnd<LaneMessage<Request>, Event>) {
+        let Lane { device, engine } = Lane::new(1, Arc::new(NoWake), Arc::new(NoWake));
+        let identity = Identity {
+            model: Model::Wifi5300,
+            address: MacAddr([2, 0, 0, 0, 0, 1]),
+        };
+        let port = CardPort::new(
+            identity,
+            Memory::new(),
+            device,
+            LaneReport::default(),
+            Stamps::default(),
+            BusyPoller::new(Clock::start(), Polling::default()),
+        );
+        (port, engine)
+    }
+
+    /// What the engine is told of VMMs from now on.
+    fn told(
+        port: &mut CardPort,
+        engine: &mut EngineEnd<LaneMessage<Request>, Event>,
+    ) -> Vec<&'static str> {
+        let messages = std::iter::from_fn(|| {
+            let message = engine.requests.pop();
+            port.poll();
+            message.or_else(|| engine.requests.pop())
+        });
+        let of_vmms = messages.filter_map(|message| match message {
+            LaneMessage::Attached => Some("attached"),
+            LaneMessage::Detached => Some("detached"),
+            LaneMessage::Request(_) => None,
+        });
+        of_vmms.collect()
+    }
+
+    #[test]
+    fn a_vmm_that_comes_when_the_engine_does_not_know_that_the_last_one_has_gone_is_told_of() {
+        let (mut port, mut engine) = narrow();
+        port.attached();
+        port.poll();
+        // Nobody has taken out that it has come: there is no room to say that it goes.
+        port.detach();
+        port.attached();
+        assert_eq!(told(&mut port, &mut engine), ["attached", "attached"]);
+        port.detach();
+        assert_eq!(told(&mut port, &mut engine), ["detached"]);
+    }
+
+    #[test]
+    fn a_vmm_that_has_gone_before_it_was_told_of_does_not_hide_that_the_last_one_has() {
+        let (mut port, mut engine) = narrow();
+        port.attached();
+        port.poll();
+        port.detach();
+        port.attached();
+        port.detach();
+        assert_eq!(told(&mut port, &mut engine), ["attached", "detached"]);
     }
 }
