@@ -152,7 +152,11 @@ fn one_vm_too_many_is_refused_and_gets_the_vm_id_of_one_that_has_gone() {
         let mut drivers: Vec<_> = (0..MAX_VMS).map(|vm| bench.start(vm)).collect();
         bench.drain_events();
         let refused = bench.connect(late);
-        assert_eq!(bench.next_event(), (late, Kind::Refused), "{threads}");
+        assert_eq!(
+            bench.next_event(),
+            (late, Kind::Refused { times: 1 }),
+            "{threads}"
+        );
         for (vm, driver) in drivers.iter_mut().enumerate() {
             configure(driver, vm);
         }
@@ -163,7 +167,11 @@ fn one_vm_too_many_is_refused_and_gets_the_vm_id_of_one_that_has_gone() {
         assert_eq!(bench.vmacs(), all_but(3, MAX_VMS + 1), "{threads}");
         bench.drain_events();
         let _refused = bench.connect(3);
-        assert_eq!(bench.next_event(), (3, Kind::Refused), "{threads}");
+        assert_eq!(
+            bench.next_event(),
+            (3, Kind::Refused { times: 1 }),
+            "{threads}"
+        );
         configure(&mut driver, late);
     }
 }

@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
-use airlane_lane::{Instant, LaneId, Micros};
+use airlane_lane::{Instant, LaneId, Micros, Seldom};
 use airlane_waist::{Command, Event, Received, ScanEvent, TxStatus, VifConfig};
 use enum_map::{Enum, EnumMap};
 
 /// A new association this soon after the last one ended says which access point was left.
 const ROAM: Micros = Micros::from_millis(5_000);
-/// Drops of one kind are told at most this often.
-const DROPS_TOLD_EVERY: Micros = Micros::from_millis(1_000);
+/// What a VM can bring about as often as it likes is told at most this often: drops of one kind, refusals.
+const TOLD_EVERY: Micros = Micros::from_millis(1_000);
 /// Events that wait to be fetched; older ones give way.
 const BACKLOG: usize = 1_024;
 
@@ -36,7 +36,10 @@ pub enum Kind {
     /// The card was reset, or its VM has gone.
     Stopped,
     /// The VM has attached, and its card has no VM-ID left for it.
-    Refused,
+    Refused {
+        /// How often since this was last told.
+        times: u64,
+    },
     /// The driver has told the card that it is associated.
     Associated {
         /// With this access point.
@@ -97,14 +100,8 @@ struct Vm {
     associated: Option<MacAddr>,
     left: Option<(Instant, MacAddr)>,
     link: Link,
-    drops: EnumMap<DropKind, Drops>,
-}
-
-/// Drops of one kind that no event has told yet.
-#[derive(Clone, Copy, Default)]
-struct Drops {
-    frames: u64,
-    told: Option<Instant>,
+    drops: EnumMap<DropKind, Seldom>,
+    refusals: Seldom,
 }
 
 /// Sees every request and event of all lanes, and keeps what is worth telling.
@@ -129,7 +126,10 @@ impl Journal {
 
     /// A VM that has attached gets no VM-ID.
     pub fn refused(&mut self, at: Instant, lane: LaneId) {
-        self.tell(at, lane, Kind::Refused);
+        let times = self.vm(lane).refusals.happened(at, TOLD_EVERY);
+        if let Some(times) = times {
+            self.tell(at, lane, Kind::Refused { times });
+        }
     }
 
     /// A VM's card is told something.
@@ -233,17 +233,10 @@ impl Journal {
     }
 
     fn dropped(&mut self, at: Instant, lane: LaneId, kind: DropKind, status: TxStatus) {
-        let drops = &mut self.vm(lane).drops[kind];
-        drops.frames += 1;
-        if drops
-            .told
-            .is_some_and(|told| at.saturating_since(told) < DROPS_TOLD_EVERY)
-        {
-            return;
+        let frames = self.vm(lane).drops[kind].happened(at, TOLD_EVERY);
+        if let Some(frames) = frames {
+            self.tell(at, lane, Kind::Dropped { status, frames });
         }
-        drops.told = Some(at);
-        let frames = std::mem::take(&mut drops.frames);
-        self.tell(at, lane, Kind::Dropped { status, frames });
     }
 }
 
@@ -367,12 +360,24 @@ mod tests {
         for at in 0..1_000 {
             journal.event(Instant(at), LANE, &refused());
         }
-        journal.event(Instant(0) + DROPS_TOLD_EVERY, LANE, &refused());
+        journal.event(Instant(0) + TOLD_EVERY, LANE, &refused());
         let dropped = |frames| Kind::Dropped {
             status: TxStatus::Refused,
             frames,
         };
         assert_eq!(told(&mut journal), [dropped(1), dropped(1_000)]);
+    }
+
+    #[test]
+    fn a_vm_that_comes_and_is_refused_in_a_loop_is_told_of_once_a_second_and_hides_no_other() {
+        let (mut journal, other) = (Journal::default(), LaneId::new(9));
+        for at in 0..1_000 {
+            journal.refused(Instant(at), LANE);
+        }
+        journal.refused(Instant(1_000), other);
+        journal.refused(Instant(0) + TOLD_EVERY, LANE);
+        let refused = |times| Kind::Refused { times };
+        assert_eq!(told(&mut journal), [refused(1), refused(1), refused(1_000)]);
     }
 
     #[test]

@@ -76,6 +76,8 @@ fn unit(event: &str, count: u64) -> &'static str {
         ("scan-ended", 1) => "channel",
         ("scan-ended", _) => "channels",
         ("beacons-missed", _) => "in a row",
+        ("refused", 1) => "time",
+        ("refused", _) => "times",
         (_, 1) => "frame",
         _ => "frames",
     }

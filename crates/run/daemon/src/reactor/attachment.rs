@@ -1,7 +1,10 @@
 //! Whether a virtual machine is attached to a lane, as far as the lane's engine knows: the engine is asked to admit it,
 //! again if it says so, before anything that the virtual machine asks for.
 
-use airlane_lane::{Admission, Engine, Instant, LaneId};
+use airlane_lane::{Admission, Engine, Instant, LaneId, Micros, Seldom};
+
+/// The log tells of one lane's refusals at most this often, however often its virtual machine comes and goes.
+const REFUSALS_LOGGED_EVERY: Micros = Micros::from_millis(1_000);
 
 /// One lane's virtual machine and its place in the engine.
 pub struct Attachment {
@@ -9,6 +12,7 @@ pub struct Attachment {
     /// The virtual machine's name, for the log.
     vm: String,
     state: State,
+    refusals: Seldom,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,6 +32,7 @@ impl Attachment {
             lane,
             vm: vm.to_owned(),
             state: State::Absent,
+            refusals: Seldom::default(),
         }
     }
 
@@ -60,7 +65,9 @@ impl Attachment {
             Admission::Later => return false,
             Admission::Refused(reason) => {
                 let vm = &self.vm;
-                tracing::error!(vm, reason, "the VM cannot use its card");
+                if let Some(times) = self.refusals.happened(now, REFUSALS_LOGGED_EVERY) {
+                    tracing::error!(vm, reason, times, "the VM cannot use its card");
+                }
                 State::Refused
             }
         };

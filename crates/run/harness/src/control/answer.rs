@@ -211,7 +211,8 @@ impl Names {
         match kind {
             Kind::Started => named("started"),
             Kind::Stopped => named("stopped"),
-            Kind::Refused => Event {
+            Kind::Refused { times } => Event {
+                count: Some(times),
                 reason: Some("all VM-IDs of its card are given out".to_owned()),
                 ..named("refused")
             },
