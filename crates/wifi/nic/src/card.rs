@@ -26,7 +26,7 @@ const RECEIVES: Aggregation = Aggregation {
 /// How much a card holds.
 #[derive(Clone, Copy, Debug)]
 pub struct NicConfig {
-    /// Frames that one vMAC's queues hold.
+    /// Frames of one vMAC that the card has at most, from request to report.
     pub queue_limit: usize,
     /// Frames per access category that the air holds at a time. Few: what is with the air can be
     /// neither shared out anew nor flushed.

@@ -9,7 +9,7 @@ use enum_map::{Enum, EnumMap};
 pub enum DropReason {
     /// There is no vMAC, or it has no address, or its mode never sends.
     NotConfigured,
-    /// The vMAC's queues hold as many frames as they may.
+    /// The card has as many frames of the vMAC as it may, from request to report.
     QueueFull,
     /// Too short for its own header, too long, no longer mapped, or not shaped for its cipher.
     Malformed,

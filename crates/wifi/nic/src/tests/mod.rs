@@ -6,6 +6,7 @@ mod hostile;
 mod neighbours;
 mod protection;
 mod receive;
+mod reports;
 mod scale;
 mod sleep;
 mod transmit;

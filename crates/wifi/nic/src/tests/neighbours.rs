@@ -183,7 +183,7 @@ fn a_flush_drops_the_own_frames_only() {
     }
     let before = state(&world.nic, 1);
     world.ask(0, VifCommand::Flush(u32::MAX));
-    assert_eq!(world.nic.card.vmacs.get(vm(0)).unwrap().tx.len(), 0);
+    assert_eq!(world.nic.card.vmacs.get(vm(0)).unwrap().tx.outstanding(), 0);
     assert_eq!(state(&world.nic, 1), before);
 }
 

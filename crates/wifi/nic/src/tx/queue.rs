@@ -114,13 +114,19 @@ pub(crate) struct TxQueues {
     unreported: VecDeque<Unreported>,
     /// How many frames the air has.
     in_air: PerAc<usize>,
+    /// How many frames have ended and are held back from being reported.
+    ended: usize,
     flushes: Vec<Flush>,
 }
 
 impl TxQueues {
-    /// How many frames wait for the air.
-    pub(crate) fn len(&self) -> usize {
-        self.waiting.values().map(VecDeque::len).sum()
+    /// How many frames are between request and report: those that wait for the air, those that it has, and those
+    /// whose reports are held back.
+    pub(crate) fn outstanding(&self) -> usize {
+        let waiting: usize = self.waiting.values().map(VecDeque::len).sum();
+        let in_air: usize = self.in_air.values().sum();
+        let taken: usize = self.flushes.iter().map(|flush| flush.taken.len()).sum();
+        waiting + in_air + self.ended + taken
     }
 
     /// True when no frame waits for the air.
@@ -173,6 +179,7 @@ impl TxQueues {
     pub(crate) fn reject(&mut self, id: Identity, report: TxReport) {
         let stage = Stage::Ended(report);
         self.unreported.push_back(Unreported { id, stage });
+        self.ended += 1;
     }
 
     /// The air gets a frame, under this token. Gives the frame; `None` when it had not begun, or has ended.
@@ -217,7 +224,10 @@ impl TxQueues {
         *held = held.saturating_sub(1);
         let flushed = self.flushes.iter().any(|flush| flush.covers(*id));
         match decide(*id, prepared, flushed) {
-            Some(report) => *stage = Stage::Ended(report),
+            Some(report) => {
+                *stage = Stage::Ended(report);
+                self.ended += 1;
+            }
             None => {
                 let queue = &mut self.waiting[category];
                 let at = queue.partition_point(|waiting| waiting.id.serial < serial);
@@ -236,10 +246,10 @@ impl TxQueues {
             && let Stage::Ended(report) = stage
         {
             give(id.tag, *report);
+            self.ended = self.ended.saturating_sub(1);
             self.unreported.pop_front();
         }
-        let is_ended = |entry: &Unreported| matches!(entry.stage, Stage::Ended(_));
-        if self.unreported.iter().any(is_ended) {
+        if self.ended > 0 {
             self.give_behind_others(give);
         }
     }
@@ -253,6 +263,7 @@ impl TxQueues {
             match &entry.stage {
                 Stage::Ended(report) if free => {
                     give(entry.id.tag, *report);
+                    self.ended = self.ended.saturating_sub(1);
                     return false;
                 }
                 _ if free => held.push(ring),

@@ -72,7 +72,7 @@ impl Transmitter {
         let Some(vmac) = card.vmacs.get_mut(vm) else {
             return refuse(card, vm, tag, DropReason::NotConfigured, Rate::OFDM_6);
         };
-        if vmac.tx.len() >= self.config.queue_limit {
+        if vmac.tx.outstanding() >= self.config.queue_limit {
             let rate = nominal_rate(&vmac.stations, vmac.lowest_rate(), &transmit);
             return refuse(card, vm, tag, DropReason::QueueFull, rate);
         }
