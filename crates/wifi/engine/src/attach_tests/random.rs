@@ -47,7 +47,7 @@ impl Bustle {
 
     fn act(&mut self) {
         let number = self.random.random_range(0..LANES);
-        self.now = self.now + Micros(self.random.random_range(0..20_000));
+        self.now += Micros(self.random.random_range(0..20_000));
         let is_in = self.visitors[number].is_in;
         match self.random.random_range(0..12) {
             0..=2 if !is_in => self.come(number),
