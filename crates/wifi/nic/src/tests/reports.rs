@@ -1,6 +1,5 @@
 //! What becomes of frames whose way to their report is not the usual one: held back, called back, flushed, reset.
 
-use airlane_dot11::frame::Header;
 use airlane_dot11::*;
 use airlane_lane::Micros;
 use airlane_waist::*;
@@ -8,8 +7,6 @@ use airlane_waist::*;
 use super::world::*;
 use crate::DropReason;
 
-/// The ring on which [`World::send`] sends, as a flush names it.
-const RING: u32 = 1 << 2;
 /// A body that takes 2 ms at the lowest rate.
 const LONG: usize = 1_400;
 
