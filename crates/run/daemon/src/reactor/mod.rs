@@ -5,12 +5,13 @@
 
 mod attachment;
 mod busy_poller;
+mod engine_time;
 mod ring_lane;
 mod source;
 
 use std::time::Duration;
 
-use airlane_lane::{Engine, Instant, Micros, Next, Polling};
+use airlane_lane::{Engine, Instant, Next, Polling};
 use airlane_transport::EventFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use smallvec::SmallVec;
@@ -20,6 +21,7 @@ use crate::priority::raise_priority;
 
 pub(crate) use attachment::Attachment;
 pub use busy_poller::BusyPoller;
+use engine_time::EngineTime;
 pub use ring_lane::{BATCH, RingLane};
 pub use source::{Report, Source, Took};
 
@@ -35,12 +37,12 @@ pub struct Reactor<E: Engine> {
     /// Fired by those who have something for a source and no file descriptor of their own.
     wake: EventFd,
     clock: Clock,
+    time: EngineTime,
     poller: BusyPoller,
     /// When the engine is to be run again.
     next: Next,
     /// When the first of the sources wants to hand out what it holds back.
     held_until: Option<Instant>,
-    lag: Micros,
 }
 
 impl<E: Engine> Reactor<E> {
@@ -51,10 +53,10 @@ impl<E: Engine> Reactor<E> {
             sources: Vec::new(),
             wake,
             clock,
+            time: EngineTime::default(),
             poller: BusyPoller::new(clock, polling),
             next: Next::Idle,
             held_until: None,
-            lag: Micros(0),
         }
     }
 
@@ -80,8 +82,7 @@ impl<E: Engine> Reactor<E> {
 
     /// Takes, runs, hands out; says whether to look again before sleeping.
     fn turn(&mut self) -> Took {
-        let now = self.clock.now();
-        self.note_lag(now);
+        let now = self.time.at(self.clock.now(), self.next.at());
         let due = self.next_due().is_some_and(|due| due <= now);
         let took = self.take(now);
         if took != Took::Nothing || due {
@@ -95,12 +96,6 @@ impl<E: Engine> Reactor<E> {
 
     fn next_due(&self) -> Option<Instant> {
         Instant::earlier(self.next.at(), self.held_until)
-    }
-
-    fn note_lag(&mut self, now: Instant) {
-        if let Some(due) = self.next.at() {
-            self.lag = self.lag.max(now.saturating_since(due));
-        }
     }
 
     fn take(&mut self, now: Instant) -> Took {
@@ -133,8 +128,8 @@ impl<E: Engine> Reactor<E> {
 
     fn report(&self) -> Report {
         let mut report = Report {
-            at: self.clock.now(),
-            lag: self.lag,
+            at: self.time.of(self.clock.now()),
+            lag: self.time.lag(),
             ..Report::default()
         };
         let polling = self.poller.counters();
@@ -142,6 +137,7 @@ impl<E: Engine> Reactor<E> {
         report.add("radio_polls_paid", polling.polls_paid);
         report.add("radio_polls_empty", polling.polls_empty);
         report.add("radio_polls_late", polling.polls_late);
+        report.add("radio_time_left_out_us", self.time.left_out().0);
         for source in &self.sources {
             source.count(&mut report);
         }
@@ -153,7 +149,7 @@ impl<E: Engine> Reactor<E> {
         let busy = took == Took::Batch || self.next == Next::More;
         if !busy && !self.looks_again() && self.may_sleep() {
             let due = self.next_due();
-            self.wait(due.map(|due| self.clock.until(due)));
+            self.wait(due.map(|due| self.clock.until(self.time.on_the_clock(due))));
         } else if self.has_fds() {
             self.wait(Some(Duration::ZERO));
         }
