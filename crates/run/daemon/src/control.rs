@@ -3,7 +3,8 @@
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use airlane_air::Position;
-use airlane_engine::journal::VmEvent;
+use airlane_dot11::MacAddr;
+use airlane_engine::journal::{AddressRefusal, Kind, VmEvent};
 use airlane_engine::{Placed, RadioStatus, Wifi};
 use airlane_lane::Instant;
 
@@ -28,19 +29,46 @@ pub struct Control {
     listeners: Listeners,
     /// Those who wait for a status.
     asking: Vec<SyncSender<RadioStatus>>,
+    /// The VMs' names by the number of their lane, for the log.
+    vms: Vec<String>,
     stopped: bool,
 }
 
 impl Control {
     /// Nobody listens yet.
-    pub fn new(requests: Receiver<ControlRequest>) -> Self {
+    pub fn new(requests: Receiver<ControlRequest>, vms: Vec<String>) -> Self {
         Self {
             requests,
             listeners: Listeners::default(),
             asking: Vec::new(),
+            vms,
             stopped: false,
         }
     }
+
+    /// Writes into the log what no guest tells its user. The engine tells of it once a second at most.
+    fn log(&self, event: &VmEvent) {
+        if let Kind::AddressRefused {
+            address,
+            why,
+            times,
+        } = event.kind
+        {
+            let vm = self.vms.get(event.lane.index()).map_or("?", String::as_str);
+            let line = refused_address(address, why);
+            tracing::error!(vm, times, "{line}");
+        }
+    }
+}
+
+fn refused_address(address: MacAddr, why: AddressRefusal) -> String {
+    let remedy = match why {
+        AddressRefusal::Fixed => "; write change_mac = true in its [[vm]] if it may have others",
+        AddressRefusal::Taken | AddressRefusal::Group => "",
+    };
+    format!(
+        "the VM may not have the address {address}, and sends nothing under it, no probe request either: {why}{remedy}"
+    )
 }
 
 /// The engine's status with what its reactor counts.
@@ -69,6 +97,7 @@ impl Source<Wifi> for Control {
 
     fn give(&mut self, _: Instant, engine: &mut Wifi) -> Option<Instant> {
         while let Some(event) = engine.journal_mut().next_event() {
+            self.log(&event);
             self.listeners.tell(event);
         }
         None
@@ -87,5 +116,22 @@ impl Source<Wifi> for Control {
 
     fn is_over(&self) -> bool {
         self.stopped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_names_the_key_where_the_key_would_help() {
+        let line = |why| refused_address(MacAddr([2, 0, 0, 0, 0, 7]), why);
+        let fixed = line(AddressRefusal::Fixed);
+        assert!(fixed.contains("write change_mac = true"), "{fixed}");
+        assert!(fixed.contains("02:00:00:00:00:07"), "{fixed}");
+        for why in [AddressRefusal::Taken, AddressRefusal::Group] {
+            let line = line(why);
+            assert!(!line.contains("change_mac"), "{line}");
+        }
     }
 }

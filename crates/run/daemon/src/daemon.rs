@@ -136,6 +136,7 @@ impl Daemon {
             let tapped = daemon.handle.capture(None)?;
             daemon.capture = Some(Capture::create(path, tapped)?);
         }
+        let vms = lanes.iter().map(|at| at.vm.name.clone()).collect();
         let mut parts = Vec::new();
         let recorders = reports.into_iter().zip(recorders.lanes);
         for (at, (report, stamps)) in lanes.into_iter().zip(recorders) {
@@ -169,7 +170,7 @@ impl Daemon {
             daemon.uplinks.push(thread);
         }
         reactor.add(Uplinks(uplinks));
-        reactor.add(Control::new(requested));
+        reactor.add(Control::new(requested, vms));
         daemon.engine = Some(spawn("radio".to_owned(), move || {
             let (engine, report) = reactor.run();
             control::status(&engine, &report)

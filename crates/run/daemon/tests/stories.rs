@@ -23,6 +23,8 @@ mod vm;
 #[path = "stories/world.rs"]
 mod world;
 
+#[path = "stories/addresses.rs"]
+mod addresses;
 #[path = "stories/aggregates.rs"]
 mod aggregates;
 #[path = "stories/built_in.rs"]

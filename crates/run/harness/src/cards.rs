@@ -69,6 +69,7 @@ impl Cards {
         let site = Site {
             name: ACCESS_POINT_VM.to_owned(),
             positions: positions.collect(),
+            bssids: scenario.hostapds().map(|ap| ap.bssid).collect(),
             tx_power: TX_POWER,
         };
         let daemon = Daemon::start(DaemonConfig {

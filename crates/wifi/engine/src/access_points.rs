@@ -30,6 +30,8 @@ pub struct Site {
     pub name: String,
     /// By hwsim's number of the radio; further radios stand where the last one does.
     pub positions: Vec<Position>,
+    /// The BSSIDs of its access points, which no VM may bear, whether this VM is up or not.
+    pub bssids: Vec<MacAddr>,
     /// Transmit power of each.
     pub tx_power: Dbm,
 }
@@ -87,6 +89,12 @@ impl AccessPoints {
             next_token: 0,
             counters: ApCounters::default(),
         }
+    }
+
+    /// The BSSIDs of all sites.
+    pub(crate) fn bssids(&self) -> impl Iterator<Item = MacAddr> {
+        let sites = self.sites.iter();
+        sites.flat_map(|site| site.bssids.iter().copied())
     }
 
     /// What was refused so far.

@@ -114,8 +114,8 @@ fn configure(address: MacAddr, bssid: MacAddr) -> Command {
     }))
 }
 
-fn taken() -> [String; 1] {
-    done(Reply::Refused(Refusal::AddressTaken))
+fn taken(address: MacAddr) -> [String; 1] {
+    done(Reply::Refused(Refusal::AddressTaken(address)))
 }
 
 fn go(wifi: &mut Wifi, lane: LaneId) {
@@ -171,13 +171,14 @@ fn a_vm_keeps_its_address_while_it_is_away_and_its_counters_whatever_its_vm_id()
     let (it, user) = (lanes[0], lanes[1]);
     let vm = wifi.attach(it).unwrap();
     start(&mut wifi, it);
-    let refused = taken();
+    let refused = taken(address(1));
     assert_eq!(bear(&mut wifi, it, address(1)), refused, "a VM's to come");
     assert_eq!(addresses_refused(&wifi, it), 1);
     go(&mut wifi, it);
     assert_eq!(wifi.attach(user), Ok(vm));
     start(&mut wifi, user);
     assert_eq!(addresses_refused(&wifi, user), 0);
+    let refused = taken(address(0));
     for count in 1..=2 {
         assert_eq!(
             bear(&mut wifi, user, address(0)),
@@ -219,7 +220,8 @@ fn a_lane_without_a_vm_can_ask_for_nothing_but_a_reset() {
 fn an_assigned_address_is_refused_to_the_vms_of_all_cards() {
     let (mut wifi, lanes) = two_cards();
     for (lane, other) in lanes.into_iter().zip([address(1), address(0)]) {
-        assert_eq!(bear(&mut wifi, lane, other), taken(), "its VM is not up");
+        let refused = taken(other);
+        assert_eq!(bear(&mut wifi, lane, other), refused, "its VM is not up");
         assert_eq!(addresses_refused(&wifi, lane), 1);
     }
     for lane in lanes {
@@ -237,7 +239,7 @@ fn an_address_that_a_vm_has_chosen_is_refused_to_those_of_other_cards_while_it_b
         request(&mut wifi, lane, configure(chosen, MacAddr::ZERO));
     }
     assert_eq!(told(&mut wifi, first), done(Reply::Ok));
-    assert_eq!(told(&mut wifi, second), taken());
+    assert_eq!(told(&mut wifi, second), taken(chosen));
     assert_eq!(addresses_refused(&wifi, second), 1);
     assert_eq!(bear(&mut wifi, first, chosen), done(Reply::Ok), "it is its");
     go(&mut wifi, first);

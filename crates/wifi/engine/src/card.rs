@@ -211,7 +211,7 @@ impl Card {
                 NicRequest::Vif(vm, tag, VifCommand::Configure(config))
                     if is_elsewhere(config.address) =>
                 {
-                    self.nic.refuse_address(vm, tag);
+                    self.nic.refuse_address(vm, tag, config.address);
                 }
                 request => self.nic.request(now, request, air),
             }

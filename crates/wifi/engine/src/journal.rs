@@ -4,10 +4,11 @@
 //! Not here: what happens inside the guest (its supplicant, its addresses), which no card sees.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 
 use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
 use airlane_lane::{Instant, LaneId, Micros, Seldom};
-use airlane_waist::{Command, Event, Received, ScanEvent, TxStatus, VifConfig};
+use airlane_waist::{Command, Event, Received, Refusal, Reply, ScanEvent, TxStatus, VifConfig};
 use enum_map::{Enum, EnumMap};
 
 /// A new association this soon after the last one ended says which access point was left.
@@ -73,6 +74,15 @@ pub enum Kind {
         /// The new channel.
         channel: Channel,
     },
+    /// The VM wanted to bear an address that it may not bear, and sends nothing under it: no probe request, either.
+    AddressRefused {
+        /// The address of the last time.
+        address: MacAddr,
+        /// Why it may not bear that one.
+        why: AddressRefusal,
+        /// How often since this was last told, whatever the address.
+        times: u64,
+    },
     /// Frames that the VM may not send, or that were no frames.
     Dropped {
         /// Why the frames were not sent.
@@ -80,6 +90,39 @@ pub enum Kind {
         /// How many since this was last told.
         frames: u64,
     },
+}
+
+/// Why a VM may not bear an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressRefusal {
+    /// Its address is fixed, and this is another.
+    Fixed,
+    /// Another station has it, or it is kept for one.
+    Taken,
+    /// It is a group's.
+    Group,
+}
+
+impl fmt::Display for AddressRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fixed => "its address is fixed: change_mac = false",
+            Self::Taken => "another station has it, or it is kept for a VM or an access point",
+            Self::Group => "it is the address of a group",
+        })
+    }
+}
+
+impl AddressRefusal {
+    /// The address that was refused, and why, where it was one.
+    fn of(refusal: Refusal) -> Option<(MacAddr, Self)> {
+        match refusal {
+            Refusal::AddressFixed(address) => Some((address, Self::Fixed)),
+            Refusal::AddressTaken(address) => Some((address, Self::Taken)),
+            Refusal::AddressOfGroup(address) => Some((address, Self::Group)),
+            _ => None,
+        }
+    }
 }
 
 /// What a VM's link is like.
@@ -102,6 +145,7 @@ struct Vm {
     link: Link,
     drops: EnumMap<DropKind, Seldom>,
     refusals: Seldom,
+    address_refusals: Seldom,
 }
 
 /// Sees every request and event of all lanes, and keeps what is worth telling.
@@ -136,6 +180,7 @@ impl Journal {
     pub fn event(&mut self, at: Instant, lane: LaneId, event: &Event) {
         match event {
             Event::Received(received) => self.received(lane, received),
+            Event::Done(_, Reply::Refused(refusal)) => self.not_done(at, lane, *refusal),
             Event::Transmitted(_, report) => {
                 if let Some(kind) = drop_kind(report.status) {
                     return self.dropped(at, lane, kind, report.status);
@@ -229,6 +274,22 @@ impl Journal {
         if from_own {
             vm.link.signal = Some(received.signal);
             vm.link.rx_rate = Some(received.rate);
+        }
+    }
+
+    /// A command was refused: told where the VM cannot learn it otherwise. Its driver is not told that an address was.
+    fn not_done(&mut self, at: Instant, lane: LaneId, refusal: Refusal) {
+        let Some((address, why)) = AddressRefusal::of(refusal) else {
+            return;
+        };
+        let times = self.vm(lane).address_refusals.happened(at, TOLD_EVERY);
+        if let Some(times) = times {
+            let kind = Kind::AddressRefused {
+                address,
+                why,
+                times,
+            };
+            self.tell(at, lane, kind);
         }
     }
 
@@ -378,6 +439,29 @@ mod tests {
         journal.refused(Instant(0) + TOLD_EVERY, LANE);
         let refused = |times| Kind::Refused { times };
         assert_eq!(told(&mut journal), [refused(1), refused(1), refused(1_000)]);
+    }
+
+    #[test]
+    fn refused_addresses_are_told_once_a_second_with_the_last_one_and_why() {
+        let mut journal = Journal::default();
+        let not_done = |refusal| Event::Done(Tag(1), Reply::Refused(refusal));
+        journal.event(Instant(0), LANE, &not_done(Refusal::AddressTaken(ONE)));
+        for at in 1..1_000 {
+            journal.event(Instant(at), LANE, &not_done(Refusal::AddressFixed(ONE)));
+            journal.event(Instant(at), LANE, &not_done(Refusal::NoScan));
+        }
+        let later = Instant(0) + TOLD_EVERY;
+        journal.event(later, LANE, &not_done(Refusal::AddressFixed(TWO)));
+        let refused = |address, why, times| Kind::AddressRefused {
+            address,
+            why,
+            times,
+        };
+        let expected = [
+            refused(ONE, AddressRefusal::Taken, 1),
+            refused(TWO, AddressRefusal::Fixed, 1_000),
+        ];
+        assert_eq!(told(&mut journal), expected);
     }
 
     #[test]

@@ -98,7 +98,12 @@ impl Wifi {
     /// One more card; its number.
     pub fn add_card(&mut self, radio: RadioConfig) -> usize {
         let mut card = Card::new(radio, &mut self.air);
-        for address in self.tenants.addresses() {
+        let built_ins = self
+            .built_ins
+            .iter()
+            .map(|served| served.bss.config().bssid);
+        let access_points = self.access_points.bssids().chain(built_ins);
+        for address in self.tenants.addresses().chain(access_points) {
             card.nic.reserve(address);
         }
         self.cards.push(card);
@@ -146,6 +151,11 @@ impl Wifi {
             return;
         };
         tenant.assign(card, address, policy);
+        self.reserve(address);
+    }
+
+    /// From now on no VM bears this address but one to which it is assigned.
+    fn reserve(&mut self, address: MacAddr) {
         for card in &mut self.cards {
             card.nic.reserve(address);
         }
@@ -160,6 +170,7 @@ impl Wifi {
 
     /// One more built-in access point.
     pub fn add_built_in(&mut self, built_in: BuiltIn) {
+        self.reserve(built_in.bss.bssid);
         self.built_ins.add(self.now, built_in, &mut self.air);
     }
 

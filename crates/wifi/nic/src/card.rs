@@ -8,7 +8,7 @@ use airlane_air::{Aggregation, Air, RadioId, Transmission};
 use airlane_dot11::{AccessCategory, Channel, MacAddr, frame::Header};
 use airlane_lane::{Instant, Micros};
 use airlane_waist::stamp::Stamps;
-use airlane_waist::{Event, MAX_VMS, NicEvent, PerVm, VmId};
+use airlane_waist::{Event, MAX_VMS, NicEvent, PerVm, Refusal, VmId};
 use arrayvec::ArrayVec;
 
 use crate::counters::{Counters, VmCounters};
@@ -201,14 +201,20 @@ impl Vmacs {
         self.assignments.release(vm);
     }
 
-    /// True when the address is one that this VM may have and that nobody else has.
-    pub(crate) fn may_bear(&self, vm: VmId, address: MacAddr) -> bool {
+    /// Why this VM may not have the address: nobody else may have it, and the VM must be allowed it.
+    pub(crate) fn may_bear(&self, vm: VmId, address: MacAddr) -> Result<(), Refusal> {
         let taken = self.owner(address).is_some_and(|owner| owner != vm);
         let of_access_point = || {
             let mut peers = self.iter().filter_map(|(_, vmac)| vmac.bssid());
             peers.any(|bssid| bssid == address)
         };
-        !address.is_group() && !taken && self.assignments.allow(vm, address) && !of_access_point()
+        if address.is_group() {
+            return Err(Refusal::AddressOfGroup(address));
+        }
+        if taken || of_access_point() {
+            return Err(Refusal::AddressTaken(address));
+        }
+        self.assignments.allow(vm, address)
     }
 
     /// How frames with this header may share A-MPDUs by the agreement that their receiver's driver

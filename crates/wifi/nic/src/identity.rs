@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use airlane_dot11::MacAddr;
-use airlane_waist::{PerVm, VmId};
+use airlane_waist::{PerVm, Refusal, VmId};
 
 /// Whether a VM may bear another address than the one assigned to it, as NetworkManager does for scans and
 /// `ip link set address` for good.
@@ -48,15 +48,16 @@ impl Assignments {
         self.reserved.insert(address);
     }
 
-    /// True when `vm` may bear `address` as far as assignments go. Zero is no address: the interface is down.
-    pub(crate) fn allow(&self, vm: VmId, address: MacAddr) -> bool {
+    /// Why `vm` may not bear `address` as far as assignments go. Zero is no address: the interface is down.
+    pub(crate) fn allow(&self, vm: VmId, address: MacAddr) -> Result<(), Refusal> {
         let mut all = self.of.iter().filter_map(|(_, assigned)| *assigned);
         match self.of[vm] {
-            _ if address == MacAddr::ZERO => true,
-            Some(own) if own.address == address => true,
-            Some(own) if own.policy == AddressPolicy::Fixed => false,
-            _ if self.reserved.contains(&address) => false,
-            _ => !all.any(|other| other.address == address),
+            _ if address == MacAddr::ZERO => Ok(()),
+            Some(own) if own.address == address => Ok(()),
+            _ if self.reserved.contains(&address) => Err(Refusal::AddressTaken(address)),
+            _ if all.any(|other| other.address == address) => Err(Refusal::AddressTaken(address)),
+            Some(own) if own.policy == AddressPolicy::Fixed => Err(Refusal::AddressFixed(address)),
+            _ => Ok(()),
         }
     }
 }
@@ -69,7 +70,9 @@ mod tests {
     const OTHERS: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
     const NOBODYS: MacAddr = MacAddr([2, 0, 0, 0, 0, 3]);
 
-    fn allowed(policy: Option<AddressPolicy>) -> [bool; 4] {
+    const TAKEN: Result<(), Refusal> = Err(Refusal::AddressTaken(OTHERS));
+
+    fn allowed(policy: Option<AddressPolicy>) -> [Result<(), Refusal>; 4] {
         let [me, other] = [0, 1].map(|number| VmId::new(number).unwrap());
         let mut assignments = Assignments::default();
         assignments.assign(other, OTHERS, AddressPolicy::Fixed);
@@ -85,24 +88,33 @@ mod tests {
         let mut assignments = Assignments::default();
         assignments.reserve(OTHERS);
         assignments.assign(me, OWN, AddressPolicy::Free);
-        assert!(!assignments.allow(me, OTHERS), "its owner has not come");
+        assert_eq!(
+            assignments.allow(me, OTHERS),
+            TAKEN,
+            "its owner has not come"
+        );
         assignments.assign(other, OTHERS, AddressPolicy::Fixed);
-        assert!(assignments.allow(other, OTHERS));
+        assert_eq!(assignments.allow(other, OTHERS), Ok(()));
         assignments.release(other);
-        assert!(!assignments.allow(me, OTHERS), "its owner has gone");
-        assert!(assignments.allow(other, NOBODYS), "the VM-ID is another's");
+        assert_eq!(assignments.allow(me, OTHERS), TAKEN, "its owner has gone");
+        assert_eq!(
+            assignments.allow(other, NOBODYS),
+            Ok(()),
+            "the VM-ID is another's"
+        );
     }
 
     #[test]
     fn nobody_gets_what_is_assigned_to_another() {
+        let fixed = Err(Refusal::AddressFixed(NOBODYS));
         assert_eq!(
             allowed(Some(AddressPolicy::Fixed)),
-            [true, false, false, true]
+            [Ok(()), fixed, TAKEN, Ok(())]
         );
         assert_eq!(
             allowed(Some(AddressPolicy::Free)),
-            [true, true, false, true]
+            [Ok(()), Ok(()), TAKEN, Ok(())]
         );
-        assert_eq!(allowed(None), [true, true, false, true]);
+        assert_eq!(allowed(None), [Ok(()), Ok(()), TAKEN, Ok(())]);
     }
 }

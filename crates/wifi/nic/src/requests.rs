@@ -1,5 +1,6 @@
 //! What each request does. Those that set something of one vMAC and nothing else stand in `commands`.
 
+use airlane_dot11::MacAddr;
 use airlane_lane::Instant;
 use airlane_waist::{
     Capabilities, Event, NicEvent, NicRequest, Refusal, Reply, ScanStyle, Tag, Transmit,
@@ -43,10 +44,10 @@ impl Nic {
     }
 
     /// Answers a [`VifCommand::Configure`] whose address a VM of another card has: as if it were one of this card's.
-    pub fn refuse_address(&mut self, vm: VmId, tag: Tag) {
+    pub fn refuse_address(&mut self, vm: VmId, tag: Tag, address: MacAddr) {
         let out = &mut self.card.out;
         out.vms[vm].addresses_refused += 1;
-        let taken = Reply::Refused(Refusal::AddressTaken);
+        let taken = Reply::Refused(Refusal::AddressTaken(address));
         out.emit(vm, Event::Done(tag, taken));
     }
 
@@ -99,9 +100,9 @@ impl Nic {
         let Card {
             vmacs, keys, out, ..
         } = &mut self.card;
-        if !vmacs.may_bear(vm, config.address) {
+        if let Err(refusal) = vmacs.may_bear(vm, config.address) {
             out.vms[vm].addresses_refused += 1;
-            return Err(Refusal::AddressTaken);
+            return Err(refusal);
         }
         let vmac = vmacs.get_mut(vm).ok_or(Refusal::NotInitialized)?;
         if config.forget_stations {

@@ -1,6 +1,6 @@
 //! What a radio tells a card's driver.
 
-use airlane_dot11::{Buffer, Channel, Dbm, Rate};
+use airlane_dot11::{Buffer, Channel, Dbm, MacAddr, Rate};
 use airlane_lane::{Instant, Micros};
 
 use crate::Tag;
@@ -59,9 +59,15 @@ pub enum Refusal {
     /// There is no vMAC: the driver has not started its microcode.
     #[error("the vMAC is not initialized")]
     NotInitialized,
-    /// Every vMAC of the card is taken, or its address is another VM's.
-    #[error("the address belongs to another vMAC")]
-    AddressTaken,
+    /// Another station has this address, or it is kept for one: for another VM or an access point.
+    #[error("{0} is another station's address, or kept for one")]
+    AddressTaken(MacAddr),
+    /// The VM may bear the address that is assigned to it, and this is another.
+    #[error("{0} is not the VM's own address, and the VM may have no other")]
+    AddressFixed(MacAddr),
+    /// No station can have this address.
+    #[error("{0} is the address of a group")]
+    AddressOfGroup(MacAddr),
     /// No scan is running.
     #[error("no scan is running")]
     NoScan,

@@ -56,6 +56,7 @@ fn words(event: &Event) -> String {
     };
     add("", event.ssid.as_ref().map(|ssid| format!("{ssid:?}")));
     add("", event.bssid.clone());
+    add("", event.address.clone());
     add("from ", event.from.clone());
     add("channel ", event.channel.clone());
     add(
@@ -76,8 +77,8 @@ fn unit(event: &str, count: u64) -> &'static str {
         ("scan-ended", 1) => "channel",
         ("scan-ended", _) => "channels",
         ("beacons-missed", _) => "in a row",
-        ("refused", 1) => "time",
-        ("refused", _) => "times",
+        ("refused" | "address-refused", 1) => "time",
+        ("refused" | "address-refused", _) => "times",
         (_, 1) => "frame",
         _ => "frames",
     }

@@ -6,7 +6,7 @@
 //! mac80211 keeps them), encrypts with CCMP under preset keys, and sends every data frame back to
 //! where it came from. Not here: PS-Poll, U-APSD, EAPOL, leaving.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use airlane_dot11::frame::{FrameControl, FrameKind, Header, set_sequence_number};
 use airlane_dot11::{Buffer, Channel, MacAddr, OfdmRate, Rate, time_units};
@@ -44,6 +44,8 @@ pub struct Seen {
     pub kept: u64,
     /// Bodies of protected action frames.
     pub actions: Vec<Vec<u8>>,
+    /// Who has sent a probe request.
+    pub probed_by: BTreeSet<MacAddr>,
 }
 
 /// A station that has begun to join.
@@ -94,9 +96,14 @@ pub struct AccessPoint {
 }
 
 impl AccessPoint {
+    /// The BSSID of the access point on the virtqueue of `port`.
+    pub const fn bssid_of(port: usize) -> MacAddr {
+        MacAddr([2, 0xa, 0, 0, 0, port as u8 + 1])
+    }
+
     /// On the virtqueue of `port`; its first beacon comes at a time of its own.
     pub fn new(port: usize, channel: Channel) -> Self {
-        let bssid = MacAddr([2, 0xa, 0, 0, 0, port as u8 + 1]);
+        let bssid = Self::bssid_of(port);
         let address = FromHwsim::AddAddress {
             radio: bssid,
             address: bssid,
@@ -201,6 +208,7 @@ impl AccessPoint {
             return;
         };
         if header.is(FrameKind::PROBE_REQUEST) {
+            self.seen.probed_by.insert(from);
             return self.answer_probe(now, from, &frame[header.length..]);
         }
         if header.receiver != self.bssid || self.is_duplicate(from, &header) {

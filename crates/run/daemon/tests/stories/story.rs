@@ -84,6 +84,7 @@ impl Story {
         let sites = sites.map(|(port, &(_, x))| Site {
             name: format!("ap{port}"),
             positions: vec![Position { x, y: 0.0, z: 0.0 }],
+            bssids: vec![AccessPoint::bssid_of(port)],
             tx_power: Dbm(15.0),
         });
         let air = AirConfig {

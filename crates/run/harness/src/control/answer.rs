@@ -117,7 +117,7 @@ pub struct Event {
     /// To this VM.
     pub vm: String,
     /// `started`, `stopped`, `refused`, `associated`, `roamed`, `disassociated`, `scan-started`, `scan-ended`,
-    /// `beacons-missed`, `channel-switched` or `dropped`.
+    /// `beacons-missed`, `channel-switched`, `address-refused` or `dropped`.
     pub event: String,
     /// The network, where the scenario names it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -131,10 +131,13 @@ pub struct Event {
     /// The channel.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub channel: Option<String>,
-    /// How many: channels of a scan, beacons in a row, frames dropped.
+    /// The MAC address that the VM may not have (address-refused).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub address: Option<String>,
+    /// How many: channels of a scan, beacons in a row, frames dropped, times refused.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub count: Option<u64>,
-    /// Why frames were dropped, or that a scan was aborted.
+    /// Why frames were dropped, an address or a VM was refused, or that a scan was aborted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
 }
@@ -240,6 +243,16 @@ impl Names {
                 channel: Some(channel_name(channel)),
                 ..named("channel-switched")
             },
+            Kind::AddressRefused {
+                address,
+                why,
+                times,
+            } => Event {
+                address: Some(address.to_string()),
+                count: Some(times),
+                reason: Some(why.to_string()),
+                ..named("address-refused")
+            },
             Kind::Dropped { status, frames } => Event {
                 count: Some(frames),
                 reason: Some(drop_reason(status).to_owned()),
@@ -344,6 +357,7 @@ fn seconds(at: Instant) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use airlane_daemon::journal::AddressRefusal;
     use airlane_dot11::Band;
     use airlane_lane::LaneId;
     use serde_json::json;
@@ -385,6 +399,26 @@ mod tests {
         assert_eq!((event.event.as_str(), event.vm.as_str()), ("roamed", "it"));
         assert_eq!(event.from, Some(CORP[0].to_string()));
         assert_eq!((event.time, event.seconds), (101.5, 1.5));
+    }
+
+    #[test]
+    fn a_refused_address_is_told_with_the_key_that_allows_it() {
+        let happened = VmEvent {
+            at: Instant(0),
+            lane: LaneId::new(0),
+            kind: Kind::AddressRefused {
+                address: HOME,
+                why: AddressRefusal::Fixed,
+                times: 4,
+            },
+        };
+        let event = names().event(&happened, Duration::ZERO);
+        assert_eq!(event.event, "address-refused");
+        assert_eq!(
+            (event.address, event.count),
+            (Some(HOME.to_string()), Some(4))
+        );
+        assert!(event.reason.unwrap().contains("change_mac = false"));
     }
 
     #[test]

@@ -301,7 +301,7 @@ fn an_assigned_address_is_refused_to_others_before_its_owner_is_up() {
     world.nic.assign(vm(1), own(1), AddressPolicy::Free);
     world.answer(1, VifCommand::Initialize);
     let taken = world.configure(1, |c| c.address = own(0), Some(0));
-    assert_eq!(taken, Reply::Refused(Refusal::AddressTaken));
+    assert_eq!(taken, Reply::Refused(Refusal::AddressTaken(own(0))));
     assert_eq!(world.nic.vm_counters(vm(1)).addresses_refused, 1);
     let free = world.configure(1, |c| c.address = own(7), Some(0));
     assert_eq!(free, Reply::Ok);
@@ -313,7 +313,7 @@ fn a_vm_of_fixed_address_sends_nothing_under_another() {
     world.nic.assign(vm(0), own(0), AddressPolicy::Fixed);
     world.join(0, 0);
     let other = world.configure(0, |c| c.address = own(7), Some(0));
-    assert_eq!(other, Reply::Refused(Refusal::AddressTaken));
+    assert_eq!(other, Reply::Refused(Refusal::AddressFixed(own(7))));
     let foreign = world.send(0, &uplink(7, 0, b"x"), |_| {});
     let mine = world.send(0, &uplink(0, 0, b"x"), |_| {});
     world.run(Micros::from_millis(20));
@@ -331,7 +331,7 @@ fn no_vm_takes_the_address_of_an_access_point_in_use() {
     world.join(0, 0);
     world.answer(1, VifCommand::Initialize);
     let taken = world.configure(1, |c| c.address = bssid(0), None);
-    assert_eq!(taken, Reply::Refused(Refusal::AddressTaken));
+    assert_eq!(taken, Reply::Refused(Refusal::AddressTaken(bssid(0))));
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn an_address_belongs_to_one_vmac() {
     world.join(0, 0);
     world.answer(1, VifCommand::Initialize);
     let taken = world.configure(1, |c| c.address = own(0), Some(0));
-    assert_eq!(taken, Reply::Refused(Refusal::AddressTaken));
+    assert_eq!(taken, Reply::Refused(Refusal::AddressTaken(own(0))));
     world.ask(0, VifCommand::Reset);
     assert_eq!(
         world.configure(1, |c| c.address = own(0), Some(0)),
