@@ -133,8 +133,7 @@ pub struct AccessPoint {
 pub struct Vm {
     pub name: Spanned<String>,
     pub mac: Option<Spanned<String>>,
-    #[serde(default)]
-    pub change_mac: bool,
+    pub change_mac: Option<bool>,
     pub weight: Option<Spanned<u16>>,
     pub card: Option<Spanned<String>>,
     pub card_name: Option<Spanned<String>>,

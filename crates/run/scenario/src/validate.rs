@@ -208,7 +208,8 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
         mac: unused(source, scenario, mac, &span)?,
         on,
         model: card::model(source, raw.card.as_ref(), card.model, &scenario.cards)?,
-        change_mac: raw.change_mac,
+        // Connection managers of others' guests scan under random addresses; our guests have none.
+        change_mac: raw.change_mac.unwrap_or(raw.external),
         weight: fields::within(source, "weight", raw.weight.as_ref(), 1..=MAX_WEIGHT, 1)?,
         name,
         joins,
