@@ -5,6 +5,7 @@ mod bench;
 mod capture;
 mod events;
 mod extcap;
+mod firmware;
 mod show;
 mod trace;
 
@@ -33,6 +34,7 @@ Examples:
   airlane capture --vm it -w it.pcapng           Only one VM's frames, into a file
   airlane trace --vm it --frames 1000            What each stage of its frames' way takes
   airlane bench all --report out/report.html     What sharing costs, as tables and plots
+  airlane firmware --help                        What a VM of your own needs for WPA3
 
 A run writes report.json, air.pcapng and one console log per VM into its output folder.
 Exit codes: 0 all well; 1 a check failed or a VM did not come up; 2 bad input, nothing started;
@@ -72,6 +74,9 @@ enum Command {
     /// Measures what sharing a card costs (a program of its own: airlane-bench)
     #[command(disable_help_flag = true)]
     Bench(bench::Arguments),
+    /// Writes the microcode with which a VM of your own can protect management frames (WPA3)
+    #[command(after_help = firmware::EXAMPLES)]
+    Firmware(firmware::Arguments),
     /// Looks whether everything is there that a run needs
     Doctor {
         /// The findings as JSON on standard output
@@ -119,6 +124,7 @@ pub fn main() -> ExitCode {
         Command::Capture(arguments) => done(capture::capture(&arguments)),
         Command::Trace(arguments) => done(trace::trace(&arguments)),
         Command::Bench(arguments) => done(bench::bench(&arguments)),
+        Command::Firmware(arguments) => done(firmware::firmware(&arguments)),
         Command::Doctor { json } => doctor(json),
     }
 }

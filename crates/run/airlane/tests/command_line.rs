@@ -91,6 +91,44 @@ fn unknown_arguments_are_bad_input() {
 }
 
 #[test]
+fn firmware_writes_the_file_that_the_driver_asks_for_and_says_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [
+        "firmware",
+        "--model",
+        "6205",
+        "--out",
+        "new/folder",
+        "--json",
+    ];
+    let output = airlane(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["name"], "iwlwifi-6000g2a-6.ucode");
+    assert_eq!(told["path"], "new/folder/iwlwifi-6000g2a-6.ucode");
+    let written = folder.path().join("new/folder/iwlwifi-6000g2a-6.ucode");
+    let image = airlane_iwl::microcode::image(airlane_iwl::Model::Wifi6205);
+    assert_eq!(std::fs::read(&written).unwrap(), image);
+    // The vendor's stays.
+    std::fs::write(&written, "vendor").unwrap();
+    let output = airlane(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("is another file"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(std::fs::read(&written).unwrap(), b"vendor");
+    let output = airlane(folder.path(), &["firmware", "--model", "4965"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("5100, 5300"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn the_scenarios_that_are_shipped_are_valid() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios");
     let files: Vec<_> = std::fs::read_dir(&folder)
