@@ -1,6 +1,6 @@
 //! The certificates of one run: an authority that its networks trust, one that they do not, and what
 //! the two sign for access points and VMs (RFC 5280, ECDSA with P-256). They are made anew for every
-//! run and stand nowhere but in its guests.
+//! run and stand nowhere but in its guests and, for VMs that their user starts, in its output folder.
 //!
 //! Each is valid from 2000 to 2049, so whatever a guest's clock says fits.
 
@@ -55,11 +55,11 @@ impl Certificates {
         Ok(files)
     }
 
-    /// What a VM needs to prove its identity, and to know its network.
-    pub fn of_vm(&self, eap: &Eap) -> Result<Vec<File>> {
-        let mut files = match eap.method {
-            EapMethod::Peap { .. } => Vec::new(),
-            EapMethod::Tls { foreign } => {
+    /// What a VM needs to prove its identity, and to know its network. One that may be any user has no certificate.
+    pub fn of_vm(&self, eap: Option<&Eap>) -> Result<Vec<File>> {
+        let mut files = match eap.map(|eap| (eap, &eap.method)) {
+            None | Some((_, EapMethod::Peap { .. })) => Vec::new(),
+            Some((eap, &EapMethod::Tls { foreign })) => {
                 let authority = if foreign {
                     &self.foreign
                 } else {
@@ -207,7 +207,9 @@ mod tests {
 
     #[test]
     fn a_certificate_names_the_identity_and_fits_the_key_beside_it() {
-        let files = certificates().of_vm(&tls("it, the one", false)).unwrap();
+        let files = certificates()
+            .of_vm(Some(&tls("it, the one", false)))
+            .unwrap();
         let own = certificate(&files, "client.pem").tbs_certificate;
         assert!(own.subject.to_string().contains("it"), "{}", own.subject);
         let secret = std::str::from_utf8(content(&files, "client.key")).unwrap();
@@ -220,15 +222,19 @@ mod tests {
     #[test]
     fn only_a_certificate_of_ones_own_is_signed_by_the_networks_authority() {
         let certificates = certificates();
-        assert!(is_signed(&certificates.of_vm(&tls("it", false)).unwrap()));
-        assert!(!is_signed(&certificates.of_vm(&tls("it", true)).unwrap()));
+        assert!(is_signed(
+            &certificates.of_vm(Some(&tls("it", false))).unwrap()
+        ));
+        assert!(!is_signed(
+            &certificates.of_vm(Some(&tls("it", true))).unwrap()
+        ));
     }
 
     #[test]
     fn no_two_vms_and_no_two_runs_share_a_key() {
         let one = certificates();
         let files: Vec<_> = [&one, &one, &certificates()]
-            .map(|all| all.of_vm(&tls("it", false)).unwrap())
+            .map(|all| all.of_vm(Some(&tls("it", false))).unwrap())
             .into();
         let keys: std::collections::BTreeSet<_> = files
             .iter()
@@ -252,7 +258,7 @@ mod tests {
                 password: "secret".to_owned(),
             },
         };
-        let files = certificates().of_vm(&eap).unwrap();
+        let files = certificates().of_vm(Some(&eap)).unwrap();
         let names: Vec<_> = files.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["etc/airlane/ca.pem"]);
     }

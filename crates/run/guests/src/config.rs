@@ -33,7 +33,7 @@ pub fn station(
         files.push(file("etc/modprobe.d/airlane.conf", options));
     }
     if let (Some(eap), Some(certificates)) = (&vm.eap, certificates) {
-        files.extend(certificates.of_vm(eap)?);
+        files.extend(certificates.of_vm(Some(eap))?);
     }
     Ok(files)
 }

@@ -14,6 +14,7 @@ pub mod certificates;
 pub mod clock;
 pub mod config;
 pub mod console;
+pub mod joining;
 pub mod known_faults;
 pub mod line;
 pub mod monitor;

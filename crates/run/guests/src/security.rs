@@ -1,9 +1,14 @@
 //! What decides who may join, in the words of hostapd.conf and wpa_supplicant.conf.
 
 use airlane_scenario::{AccessPoint, EapMethod, Security, Vm};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where the files of a network with identities lie in the guests.
 pub const FOLDER: &str = "etc/airlane";
+
+/// What a user with a password comes through, and how the password is told inside.
+const TUNNELS: [&str; 2] = ["PEAP", "TTLS"];
+const INSIDE: &str = "MSCHAPV2,TTLS-PAP,TTLS-CHAP,TTLS-MSCHAP,TTLS-MSCHAPV2";
 
 /// Lines of hostapd.conf for access point `index`.
 pub fn access_point(index: usize, ap: &AccessPoint) -> Vec<String> {
@@ -52,18 +57,29 @@ fn server_files(index: usize) -> [String; 4] {
     .map(|(key, file)| format!("{key}=/{FOLDER}/{file}"))
 }
 
-/// The users of access point `index`, as hostapd reads them: for the first phase by the identity that a
-/// VM tells, for the second by the one inside the tunnel.
+/// The users of an access point, as hostapd reads them: for the first phase by the identity that a VM tells in clear,
+/// for the second by the one inside the tunnel. hostapd takes the first line that fits, so what fits every identity
+/// (`*`) stands behind the others: a user may be anybody outside the tunnel.
 pub fn users<'a>(ap: &AccessPoint, members: impl Iterator<Item = &'a Vm>) -> String {
-    let mut text = String::new();
+    let mut first: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for eap in members.filter_map(|vm| vm.eap.as_ref()) {
-        let word = eap.method.word().to_uppercase();
-        text += &format!("\"{}\" {word}\n", eap.identity);
+        let method = match eap.method {
+            EapMethod::Tls { .. } => "TLS",
+            EapMethod::Peap { .. } => "PEAP",
+        };
+        first.entry(&eap.identity).or_default().insert(method);
     }
-    for (identity, password) in &ap.users {
-        text += &format!("\"{identity}\" MSCHAPV2 \"{password}\" [2]\n");
+    for identity in ap.users.keys() {
+        first.entry(identity).or_default().extend(TUNNELS);
     }
-    text
+    let known = first.iter().map(|(identity, methods)| {
+        let methods: Vec<&str> = methods.iter().copied().collect();
+        format!("\"{identity}\" {}\n", methods.join(","))
+    });
+    let anybody = (!ap.users.is_empty()).then(|| format!("* {}\n", TUNNELS.join(",")));
+    let users = ap.users.iter();
+    let inside = users.map(|(name, word)| format!("\"{name}\" {INSIDE} \"{word}\" [2]\n"));
+    known.chain(anybody).chain(inside).collect()
 }
 
 /// Lines for the network block of wpa_supplicant.conf.
@@ -186,7 +202,11 @@ mod tests {
                 "private_key=\"/etc/airlane/client.key\"",
             ],
         );
-        assert_eq!(users, "\"it\" TLS\n\"user\" MSCHAPV2 \"secret\" [2]\n");
+        assert_eq!(
+            users,
+            "\"it\" TLS\n\"user\" PEAP,TTLS\n* PEAP,TTLS\n\
+             \"user\" MSCHAPV2,TTLS-PAP,TTLS-CHAP,TTLS-MSCHAP,TTLS-MSCHAPV2 \"secret\" [2]\n"
+        );
         let (_, vm, users) = lines(network, "eap = { method = 'peap', identity = 'user' }");
         holds(
             &vm,
@@ -196,7 +216,21 @@ mod tests {
                 "ca_cert=\"/etc/airlane/ca.pem\"",
             ],
         );
-        assert!(users.starts_with("\"user\" PEAP\n"), "{users}");
+        assert!(users.starts_with("\"user\" PEAP,TTLS\n"), "{users}");
+    }
+
+    #[test]
+    fn an_identity_has_one_line_with_all_its_methods() {
+        let network = "security = 'wpa2-enterprise'\nusers = { user = 'secret' }";
+        let (_, _, users) = lines(network, "eap = { method = 'tls', identity = 'user' }");
+        assert!(users.starts_with("\"user\" PEAP,TLS,TTLS\n* "), "{users}");
+    }
+
+    #[test]
+    fn a_network_of_certificates_alone_opens_a_tunnel_for_nobody() {
+        let network = "security = 'wpa2-enterprise'";
+        let (_, _, users) = lines(network, "eap = { method = 'tls' }");
+        assert_eq!(users, "\"it\" TLS\n");
     }
 
     #[test]

@@ -114,6 +114,11 @@ impl Output {
         Ok(output)
     }
 
+    /// The folder itself, from the root.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// A file in it.
     pub fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)

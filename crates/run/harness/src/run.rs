@@ -14,8 +14,8 @@ use crate::stop::Stop;
 use airlane_guests::certificates::Certificates;
 use airlane_guests::qemu::{self, Device};
 use airlane_guests::setup::Setup;
-use airlane_guests::{config, state::View};
-use airlane_scenario::{ACCESS_POINT_VM, Eap, EapMethod, Scenario, Vm, Vmm};
+use airlane_guests::{config, joining, state::View};
+use airlane_scenario::{ACCESS_POINT_VM, Scenario, Vmm};
 use airlane_trace::Figures;
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -180,7 +180,7 @@ fn go(
         cards.trace(session.scenario, file)?;
     }
     let control = cards.control(session.scenario, session.private.path())?;
-    session.members = members(session.scenario, session.setup, &cards, kernel)?;
+    session.members = members(session, &cards, kernel)?;
     announce_external(session, &cards)?;
     session.cards = Some(cards);
     for number in (0..session.members.len()).rev() {
@@ -209,15 +209,15 @@ fn hold(session: &mut Session, _control: Server) -> Result<(), Stop> {
 }
 
 /// All VMs of the scenario, then the one with the access points, if there are any but built-in ones.
-fn members(
-    scenario: &Scenario,
-    setup: &Setup,
-    cards: &Cards,
-    kernel: Option<&str>,
-) -> Result<Vec<Member>> {
+fn members(session: &Session, cards: &Cards, kernel: Option<&str>) -> Result<Vec<Member>> {
+    let (scenario, setup) = (session.scenario, session.setup);
     let certificates = Certificates::for_run(scenario)?;
     let mut members = Vec::new();
     for (index, vm) in scenario.vms.iter().enumerate() {
+        if vm.external {
+            let output = session.output.path();
+            joining::write_credentials(output, scenario, vm, certificates.as_ref())?;
+        }
         let mut files = config::station(scenario, vm, certificates.as_ref())?;
         files.push(cards::firmware(vm.model));
         let recipe = Recipe {
@@ -256,31 +256,11 @@ fn announce_external(session: &mut Session, cards: &Cards) -> Result<()> {
             vm.name
         ));
         session.progress.say_plain(&arguments);
-        let Some(network) = session.scenario.network_of(vm) else {
-            continue;
-        };
-        session.progress.say(&format!(
-            "inside it, join the network {:?} ({}) with {}",
-            network.ssid,
-            network.security.word(),
-            credentials(vm)
-        ));
+        for line in joining::how_to_join(session.output.path(), session.scenario, vm) {
+            session.progress.say(&line);
+        }
     }
     Ok(())
-}
-
-/// What a person types in to join as this VM.
-fn credentials(vm: &Vm) -> String {
-    match (vm.eap.as_ref(), &vm.passphrase) {
-        (Some(Eap { identity, method }), _) => match method {
-            EapMethod::Peap { password } => {
-                format!("PEAP, identity {identity:?} and password {password:?}")
-            }
-            EapMethod::Tls { .. } => format!("EAP-TLS as {identity:?}"),
-        },
-        (None, Some(key)) => format!("passphrase {key:?}"),
-        (None, None) => "no passphrase".to_owned(),
-    }
 }
 
 /// Stops everything; what was known of the guests, and the counters.

@@ -134,7 +134,13 @@ pub fn of_vm(
     }
     match (&raw.eap, network, security) {
         (Some(eap), Some(network), Security::Wpa2Enterprise) => {
-            eap_of(source, network, eap, raw.external, name).map(Some)
+            eap_of(source, network, eap, name).map(Some)
+        }
+        // Its user chooses whom of them it is.
+        (None, Some(network), Security::Wpa2Enterprise)
+            if raw.external && !network.users.is_empty() =>
+        {
+            Ok(None)
         }
         (None, _, Security::Wpa2Enterprise) => {
             let message = format!("`{name}` does not say how it proves who it is");
@@ -154,14 +160,13 @@ fn eap_of(
     source: Source,
     network: &AccessPoint,
     entry: &Spanned<raw::Eap>,
-    external: bool,
     name: &str,
 ) -> Result<Eap> {
     let raw = entry.get_ref();
     let identity = raw.identity.clone().unwrap_or_else(|| name.to_owned());
     credential(source, &identity, &entry.span())?;
     let method = match raw.method.as_str() {
-        "tls" => tls(source, entry, external)?,
+        "tls" => tls(source, entry)?,
         "peap" => peap(source, network, entry, &identity)?,
         other => {
             let message = format!("there is no EAP method `{other}`");
@@ -171,7 +176,7 @@ fn eap_of(
     Ok(Eap { identity, method })
 }
 
-fn tls(source: Source, entry: &Spanned<raw::Eap>, external: bool) -> Result<EapMethod> {
+fn tls(source: Source, entry: &Spanned<raw::Eap>) -> Result<EapMethod> {
     let raw = entry.get_ref();
     let error = |message, remedy| Err(source.error(&entry.span(), message, remedy));
     if raw.password.is_some() {
@@ -179,10 +184,6 @@ fn tls(source: Source, entry: &Spanned<raw::Eap>, external: bool) -> Result<EapM
             "EAP-TLS knows no password",
             "remove it: the VM gets a certificate",
         );
-    }
-    if external {
-        let message = "certificates are made for the run, and an external VM cannot get one";
-        return error(message, "write method = \"peap\"");
     }
     match raw.certificate.as_deref() {
         None | Some("own") => Ok(EapMethod::Tls { foreign: false }),

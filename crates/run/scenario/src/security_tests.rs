@@ -60,6 +60,25 @@ fn users_belong_to_networks_that_ask_for_one() {
     refused_at(&text, number, "cannot be an identity or a password", "63");
 }
 
+#[test]
+fn frame_protection_is_required_by_the_last_line_that_speaks_of_it() {
+    let requires = |security: &str, lines: &str| {
+        let network = format!("passphrase = \"home passphrase\"\nhostapd = [{lines}]");
+        let scenario = parse(&secured(security, &network)).unwrap();
+        scenario.access_points[1].requires_frame_protection()
+    };
+    assert!(requires("wpa3-sae", ""));
+    assert!(requires("wpa2-psk", "'ieee80211w=2'"));
+    assert!(!requires("wpa2-psk", "'ieee80211w=2', 'ieee80211w=1'"));
+    assert!(requires("wpa2-psk", "'wpa_key_mgmt=SAE FT-SAE'"));
+    assert!(!requires("wpa2-psk", "'wpa_key_mgmt=SAE WPA-PSK'"));
+    assert!(!requires(
+        "wpa3-sae",
+        "'wpa_key_mgmt=SAE WPA-PSK', 'ieee80211w=1'"
+    ));
+    assert!(!requires("wpa2-psk", ""));
+}
+
 /// The VM `user` with `eap`, in a network that knows the user `user`.
 fn enterprise(eap: &str) -> String {
     let text = secured("wpa2-enterprise", "users = { user = \"secret\" }");
@@ -120,12 +139,22 @@ fn each_rule_of_an_identity_is_checked() {
     refused_eap("{ method = \"tls\", identity = \"\" }", "cannot be", "63");
 }
 
+/// The VM `user` as its user's own, with no check that only an agent inside can make.
+fn external(text: &str) -> String {
+    let (vms, _) = text.split_once("[[check]]").unwrap_or((text, ""));
+    vms.replace("name = \"user\"", "name = \"user\"\nexternal = true")
+}
+
 #[test]
-fn an_external_vm_gets_no_certificate() {
-    let eap = "{ method = \"tls\" }\nexternal = true";
-    let text = enterprise(eap).replace("passphrase = \"a wrong one\"\n", "");
-    let number = line_of(&text, "eap = { method = \"tls\" }");
-    refused_at(&text, number, "cannot get one", "peap");
+fn an_external_vm_has_a_certificate_or_is_any_of_the_networks_users() {
+    let certified = external(&enterprise("{ method = \"tls\" }"));
+    let eap = parse(&certified).unwrap().vms[1].eap.clone().unwrap();
+    assert_eq!(eap.method, EapMethod::Tls { foreign: false });
+    let text = external(&secured("wpa2-enterprise", "users = { ann = \"secret\" }"));
+    assert_eq!(parse(&text).unwrap().vms[1].eap, None);
+    let text = external(&secured("wpa2-enterprise", ""));
+    let number = line_of(&text, "name = \"user\"");
+    refused_at(&text, number, "does not say how", "eap =");
 }
 
 #[test]

@@ -41,6 +41,24 @@ pub struct AccessPoint {
     pub hostapd: Vec<String>,
 }
 
+impl AccessPoint {
+    /// True when no station joins it that cannot protect management frames: its security, or the last of the lines for
+    /// hostapd that says something about it, asks that.
+    pub fn requires_frame_protection(&self) -> bool {
+        let written = |key: &str| {
+            let mut lines = self.hostapd.iter().rev();
+            lines.find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
+        };
+        // IEEE 802.11-2020 12.4.1 and RFC 8110 5: SAE and OWE come with it.
+        let comes_with = |suite: &str| suite.contains("SAE") || suite == "OWE";
+        let by_suite = match written("wpa_key_mgmt") {
+            Some(suites) => !suites.is_empty() && suites.split_whitespace().all(comes_with),
+            None => self.security.protects_management(),
+        };
+        by_suite || written("ieee80211w").is_some_and(|value| value.trim() == "2")
+    }
+}
+
 /// Who runs an access point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ApKind {
