@@ -6,7 +6,7 @@ use crate::report;
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_dot11::MacAddr;
-use airlane_scenario::{ApKind, Check};
+use airlane_scenario::{ApKind, Check, Eap, EapMethod};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -27,8 +27,8 @@ pub struct Answer {
 /// What both ends say.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// `wpa_cli status` and `wpa_cli pmksa`.
-    pub vm: Answer,
+    /// `wpa_cli status` and `wpa_cli pmksa`; none of an external VM, which is not asked.
+    pub vm: Option<Answer>,
     /// `hostapd_cli sta` and `hostapd_cli pmksa`.
     pub access_point: Answer,
 }
@@ -60,16 +60,16 @@ fn pmkid(line: &str) -> Option<(String, String)> {
 }
 
 impl Answers {
-    /// True when management frames are protected, as both say.
+    /// True when management frames are protected, as both say; of a VM that is not asked, its access point.
     pub fn pmf(&self) -> bool {
         let flags = self.access_point.get("flags").unwrap_or_default();
-        let vm = self.vm.get("pmf").is_some_and(|pmf| pmf != "0");
-        vm && flags.contains("[MFP]")
+        let says = |vm: &Answer| vm.get("pmf").is_some_and(|pmf| pmf != "0");
+        self.vm.as_ref().is_none_or(says) && flags.contains("[MFP]")
     }
 
     /// Who the VM is to the access point's EAP server, and how it has proved it.
     pub fn eap(&self) -> Option<report::Eap> {
-        let selected = self.vm.get("selectedMethod")?;
+        let selected = self.vm.as_ref()?.get("selectedMethod")?;
         let method = selected.split_once("EAP-")?.1.trim_end_matches(')');
         Some(report::Eap {
             method: method.to_owned(),
@@ -83,7 +83,7 @@ impl Answers {
 
     /// The secret that both ends name for `vm` at `bssid`; none when they differ or have none.
     pub fn common_secret(&self, vm: &str, bssid: &str) -> Option<&str> {
-        let of_vm = self.vm.pmkids.get(bssid)?;
+        let of_vm = self.vm.as_ref()?.pmkids.get(bssid)?;
         let of_access_point = self.access_point.pmkids.get(vm)?;
         (of_vm == of_access_point).then_some(of_vm.as_str())
     }
@@ -100,7 +100,7 @@ pub fn ask(session: &mut Session, checks: &[&Check]) -> Result<Vec<Answers>, Sto
     }
     let answers = jobs.into_iter().map(|(vm, access_point)| {
         Ok(Answers {
-            vm: answer(session, vm)?,
+            vm: vm.map(|job| answer(session, Some(job))).transpose()?,
             access_point: answer(session, access_point)?,
         })
     });
@@ -165,7 +165,9 @@ pub fn contradictions(session: &Session, number: usize, answers: &Answers) -> Ve
     if network.security.protects_management() && !answers.pmf() {
         wrong.push("its management frames are not protected".to_owned());
     }
-    if let Some(eap) = &vm.eap
+    // Outside of a tunnel the user of an external VM is whoever its supplicant says.
+    let hidden = |eap: &Eap| vm.external && matches!(eap.method, EapMethod::Peap { .. });
+    if let Some(eap) = vm.eap.as_ref().filter(|eap| !hidden(eap))
         && answers.identity() != Some(eap.identity.as_str())
     {
         let seen = answers.identity().unwrap_or("nobody");
@@ -191,7 +193,7 @@ mod tests {
 
     fn answers(vm: &str, access_point: &str) -> Answers {
         Answers {
-            vm: Answer::parse(vm),
+            vm: Some(Answer::parse(vm)),
             access_point: Answer::parse(access_point),
         }
     }
@@ -202,6 +204,17 @@ mod tests {
         assert!(!answers(&VM.replace("pmf=2", "pmf=0"), ACCESS_POINT).pmf());
         assert!(!answers(VM, &ACCESS_POINT.replace("[MFP]", "")).pmf());
         assert!(!answers("", "").pmf());
+        assert!(!answers("", ACCESS_POINT).pmf(), "it was asked");
+    }
+
+    #[test]
+    fn of_a_vm_that_is_not_asked_the_access_point_says_whether_management_is_protected() {
+        let of = |access_point: &str| Answers {
+            vm: None,
+            access_point: Answer::parse(access_point),
+        };
+        assert!(of(ACCESS_POINT).pmf());
+        assert!(!of(&ACCESS_POINT.replace("[MFP]", "")).pmf());
     }
 
     #[test]
