@@ -66,7 +66,7 @@ const SCRIPTS: [(&str, &[u8]); 9] = scripts![
 pub fn ensure(cache: &Cache, userland: &Artefact) -> Result<Artefact> {
     let mut recipe = Recipe::new("image")
         .with(userland.path.as_os_str().as_encoded_bytes())
-        .with("2");
+        .with("3");
     for (path, content) in SCRIPTS {
         recipe = recipe.with(path).with(content);
     }

@@ -1,7 +1,8 @@
 //! A folder of unpacked packages whose programs run with the packages' own C library and loader.
 
+use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, anyhow};
@@ -15,6 +16,8 @@ const LOADERS: [&str; 3] = [
     "lib64/ld-linux-x86-64.so.2",
     "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
 ];
+/// More links than this on one way are a circle (Linux `MAXSYMLINKS`).
+const MOST_LINKS: usize = 40;
 /// Parts of packages that nothing here needs.
 const USELESS: [&str; 6] = [
     "var",
@@ -109,11 +112,45 @@ impl Tree {
     }
 
     fn first(&self, mut candidates: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
-        candidates.find_map(|path| {
-            let path = self.root.join(path);
-            path.exists().then_some(path)
-        })
+        candidates.find_map(|path| self.resolve(&path))
     }
+
+    /// Where the file lies that a path within the tree names, links followed as a program sees them whose root folder the tree
+    /// is: an absolute one leads to the tree's own file, never to the machine's.
+    fn resolve(&self, path: &Path) -> Option<PathBuf> {
+        let mut ahead: Vec<OsString> = names(path).rev().collect();
+        let mut at = PathBuf::new();
+        let mut links = 0;
+        while let Some(name) = ahead.pop() {
+            if name == ".." {
+                at.pop();
+                continue;
+            }
+            let Ok(target) = fs::read_link(self.root.join(&at).join(&name)) else {
+                at.push(name);
+                continue;
+            };
+            links += 1;
+            if links > MOST_LINKS {
+                return None;
+            }
+            if target.is_absolute() {
+                at.clear();
+            }
+            ahead.extend(names(&target).rev());
+        }
+        let found = self.root.join(at);
+        found.exists().then_some(found)
+    }
+}
+
+/// The names that a path is made of, `..` among them.
+fn names(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
+    path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    })
 }
 
 /// `libz.so.1 => /somewhere/libz.so.1 (0x00007f…)` → the library; lines without a file are skipped.
@@ -136,6 +173,47 @@ pub fn utf8(path: PathBuf) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
+
+    const LOADER: &str = "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
+
+    /// A tree with these links beside the loader's own file.
+    fn tree(links: &[(&str, &str)]) -> (tempfile::TempDir, Tree) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("lib/x86_64-linux-gnu")).unwrap();
+        fs::write(root.join(LOADER), "the tree's").unwrap();
+        for (link, target) in links {
+            fs::create_dir_all(root.join(link).parent().unwrap()).unwrap();
+            symlink(target, root.join(link)).unwrap();
+        }
+        let tree = Tree::new(root);
+        (folder, tree)
+    }
+
+    /// bookworm's libc6 names its loader by an absolute link, which on another release leads to that release's loader; with
+    /// bookworm's C library it ends every program.
+    #[test]
+    fn an_absolute_link_leads_to_the_tree_s_own_file() {
+        let absolute = "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
+        let (folder, tree) = tree(&[("lib64/ld-linux-x86-64.so.2", absolute)]);
+        assert_eq!(tree.loader().unwrap(), folder.path().join(LOADER));
+    }
+
+    #[test]
+    fn links_on_the_way_are_followed_and_none_leads_out() {
+        let (folder, tree) = tree(&[
+            ("usr/lib", "../lib"),
+            ("bin/far", "/../../usr/lib/../lib/x86_64-linux-gnu/near"),
+            ("lib/x86_64-linux-gnu/near", "ld-linux-x86-64.so.2"),
+            ("bin/passwd", "/etc/passwd"),
+            ("bin/round", "round"),
+        ]);
+        assert_eq!(tree.program("far").unwrap(), folder.path().join(LOADER));
+        for missing in ["passwd", "round", "nothing"] {
+            assert!(tree.program(missing).is_err(), "{missing}");
+        }
+    }
 
     #[test]
     fn the_loader_and_the_kernels_own_library_are_not_listed() {
