@@ -54,7 +54,7 @@ impl Source<'_> {
     }
 
     /// The line, counted from 1, in which the byte `offset` lies.
-    fn line_of(&self, offset: usize) -> usize {
+    pub fn line_of(&self, offset: usize) -> usize {
         let before = self.text.as_bytes().iter().take(offset);
         1 + before.filter(|&&byte| byte == b'\n').count()
     }
@@ -112,8 +112,13 @@ fn explained(message: &str) -> (String, String) {
 fn closest(message: &str) -> Option<&str> {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let written = quoted.next()?;
-    let (distance, key) = quoted.map(|key| (distance(written, key), key)).min()?;
-    (distance <= 3).then_some(key)
+    nearest(written, quoted)
+}
+
+/// The one of `words` that differs least from `written`, if any is near.
+pub fn nearest<'a>(written: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, word) = words.map(|word| (distance(written, word), word)).min()?;
+    (distance <= 3).then_some(word)
 }
 
 /// Levenshtein's distance.

@@ -203,31 +203,6 @@ pub fn seconds(
     within(source, what, value, 1..=3600, default).map(Duration::from_secs)
 }
 
-/// A line of hostapd.conf: `key=value`, and not one that would break the joint between us and it.
-pub fn hostapd_line(source: Source, value: &Spanned<String>) -> Result<String> {
-    const OURS: [&str; 6] = [
-        "interface",
-        "driver",
-        "ctrl_interface",
-        "bssid",
-        "ssid",
-        "bridge",
-    ];
-    let text = value.get_ref();
-    let error = |message: String, remedy| Err(source.error(&value.span(), message, remedy));
-    match text.split_once('=') {
-        Some((key, _)) if OURS.contains(&key) => error(
-            format!("the hostapd line `{text}` sets what airlane sets itself"),
-            "remove the line; `ssid` and `bssid` are keys of the access point",
-        ),
-        Some((key, _)) if !key.is_empty() && !text.contains(char::is_control) => Ok(text.clone()),
-        _ => error(
-            format!("{text:?} is not a line of hostapd.conf"),
-            "write one key=value per entry, as in \"wmm_enabled=0\"",
-        ),
-    }
-}
-
 /// A line of a network's block in wpa_supplicant.conf: `key=value`, and not one that airlane writes.
 pub fn supplicant_line(source: Source, value: &Spanned<String>) -> Result<String> {
     const OURS: [&str; 3] = ["ssid", "psk", "key_mgmt"];

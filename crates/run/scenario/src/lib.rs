@@ -10,9 +10,11 @@ mod card;
 mod checks;
 mod error;
 mod fields;
+mod hostapd;
 mod kind;
 mod model;
 mod network;
+mod places;
 mod raw;
 mod security;
 #[cfg(test)]
@@ -25,9 +27,9 @@ mod width;
 
 pub use error::ScenarioError;
 pub use model::{
-    ACCESS_POINT_VM, AccessPoint, Action, Air, ApKind, Card, Check, CheckKind, Eap, EapMethod,
-    MAX_ACCESS_POINTS, MAX_CARDS, Position, RunSettings, Scenario, Security, Subnet, Uplink, Vm,
-    Vmm, Walk,
+    ACCESS_POINT_VM, AccessPoint, Action, Air, ApKind, Card, Check, CheckKind, Eap, EapMethod, Key,
+    MAX_ACCESS_POINTS, MAX_CARDS, Places, Position, RunSettings, Scenario, Security, Subnet,
+    Uplink, Vm, Vmm, Walk,
 };
 
 use std::path::Path;

@@ -4,6 +4,7 @@
 mod access_point;
 mod check;
 mod place;
+mod places;
 mod security;
 mod subnet;
 mod vmm;
@@ -11,6 +12,7 @@ mod vmm;
 pub use access_point::{AccessPoint, ApKind, Uplink};
 pub use check::{Action, Check, CheckKind, Walk};
 pub use place::Position;
+pub use places::{Key, Places};
 pub use security::{Eap, EapMethod, Security};
 pub use subnet::{Subnet, SubnetError};
 pub use vmm::Vmm;
@@ -45,6 +47,8 @@ pub struct Scenario {
     pub vms: Vec<Vm>,
     /// One entry per check and VM.
     pub checks: Vec<Check>,
+    /// Where the keys stand that only a look at the machine can find wrong.
+    pub places: Places,
 }
 
 /// How many access points one scenario may have: radios of one hwsim guest.
@@ -227,8 +231,9 @@ impl Scenario {
         });
         let (check, action) = beyond?;
         let vm = self.vms.get(check.vm).map_or("?", |vm| vm.name.as_str());
+        let place = self.places.at(&Key::Check(check.name.clone()));
         Some(format!(
-            "the VM `{vm}` cannot do `{}` in User Mode Linux\n  remedy: write vmm = \"qemu\" in that VM, or run without --vmm",
+            "{place}the VM `{vm}` cannot do `{}` in User Mode Linux\n  remedy: write vmm = \"qemu\" in that VM, or run without --vmm",
             action.word()
         ))
     }

@@ -31,7 +31,7 @@ pub struct Scenario {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    pub kernel: Option<String>,
+    pub kernel: Option<Spanned<String>>,
     pub vmm: Option<Spanned<String>>,
     pub boot_timeout: Option<Spanned<u64>>,
     pub join_timeout: Option<Spanned<u64>>,
@@ -143,7 +143,7 @@ pub struct Vm {
     #[serde(default)]
     pub swcrypto: bool,
     pub memory: Option<Spanned<u64>>,
-    pub kernel: Option<String>,
+    pub kernel: Option<Spanned<String>>,
     pub vmm: Option<Spanned<String>>,
     #[serde(default)]
     pub supplicant: Vec<Spanned<String>>,

@@ -1,7 +1,9 @@
 //! From what is written to what is meant: every rule that a scenario must keep.
 
 use super::error::{ScenarioError, Source};
-use super::{address, card, checks, fields, kind, network, raw, security, vmm, width};
+use super::{
+    address, card, checks, fields, hostapd, kind, network, places, raw, security, vmm, width,
+};
 use crate::model::{
     ACCESS_POINT_VM, AccessPoint, Air, MAX_ACCESS_POINTS, Position, RunSettings, Scenario, Vm,
 };
@@ -17,6 +19,7 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 pub fn scenario(source: Source, raw: raw::Scenario) -> Result<Scenario> {
     let mut scenario = Scenario {
         name: stem(source),
+        places: places::of(source, &raw),
         title: raw.title,
         run: run(source, &raw.run)?,
         air: air(source, &raw.air)?,
@@ -62,7 +65,7 @@ fn run(source: Source, raw: &raw::Run) -> Result<RunSettings> {
     let seconds =
         |what, value: &Option<_>, default| fields::seconds(source, what, value.as_ref(), default);
     Ok(RunSettings {
-        kernel: raw.kernel.clone(),
+        kernel: raw.kernel.as_ref().map(|value| value.get_ref().clone()),
         vmm: vmm::of(source, raw.vmm.as_ref())?.unwrap_or_default(),
         boot_timeout: seconds("boot_timeout", &raw.boot_timeout, 120)?,
         join_timeout: seconds("join_timeout", &raw.join_timeout, 120)?,
@@ -105,12 +108,10 @@ fn access_point(
     let ssid = ssid.transpose()?.unwrap_or_else(|| name.clone());
     let network = network::of(source, scenario, raw, &ssid)?;
     let channel = fields::channel(source, &raw.channel)?;
-    let hostapd = raw
-        .hostapd
-        .iter()
-        .map(|line| fields::hostapd_line(source, line));
+    let lines = raw.hostapd.iter().map(|line| hostapd::line(source, line));
     let security = network.secrets.security;
     let kind = kind::of(source, scenario, raw, security, network.first)?;
+    hostapd::refuse_radar_channel(source, raw, &kind, channel)?;
     Ok(AccessPoint {
         group_rekey: kind::group_rekey(source, raw, &kind)?,
         kind,
@@ -132,7 +133,7 @@ fn access_point(
         users: network.secrets.users,
         subnet: network.subnet,
         position: position(source, raw.position.as_ref(), Position([5.0, 0.0, 0.0]))?,
-        hostapd: hostapd.collect::<Result<_>>()?,
+        hostapd: lines.collect::<Result<_>>()?,
     })
 }
 
@@ -218,7 +219,7 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
         swcrypto: raw.swcrypto,
         supplicant: supplicant.collect::<Result<_>>()?,
         memory: fields::within(source, "memory", raw.memory.as_ref(), 128..=16_384, 256)?,
-        kernel: raw.kernel.clone(),
+        kernel: raw.kernel.as_ref().map(|value| value.get_ref().clone()),
         vmm: vmm::of(source, raw.vmm.as_ref())?,
         external: raw.external,
     })
