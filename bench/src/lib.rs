@@ -54,6 +54,7 @@ pub fn measure(
         ),
         ..Findings::default()
     };
+    bench.announce(&figures::announcement(which, &effort, guests.is_some()));
     for figure in which.figures() {
         let (figure, summary) = figure(&mut bench)?;
         findings.figures.push(figure);

@@ -23,7 +23,16 @@ pub struct Effort {
     pub span: Duration,
 }
 
+/// Load is on for so long before each turn (see [`super::load`]), and setting up takes its time, too.
+const BEFORE_EACH: Duration = Duration::from_millis(120);
+
 impl Effort {
+    /// About how long so many turns in each round take.
+    pub fn takes(&self, turns: usize) -> Duration {
+        let turns = u32::try_from(turns * self.pairs).unwrap_or(u32::MAX);
+        (self.span + BEFORE_EACH).saturating_mul(turns)
+    }
+
     /// To be believed.
     pub const FULL: Self = Self {
         pairs: 7,
@@ -65,6 +74,11 @@ impl Bench {
         Ok(measured)
     }
 
+    /// Turns in each round of what several figures are read from: every configuration, with three loads.
+    pub fn saturated_turns() -> usize {
+        3 * Configuration::ALL.len()
+    }
+
     /// Every configuration has its turn in every round.
     fn saturate(&mut self) -> anyhow::Result<Saturated> {
         let mut rigs = self.rigs(Configuration::ALL.map(Setting::alone))?;
@@ -104,6 +118,11 @@ impl Bench {
     /// What is done that is no rig's turn.
     pub fn say_plain(&mut self, what: &str, detail: &str) {
         self.progress.say(what, detail);
+    }
+
+    /// What people should know before it begins.
+    pub fn announce(&mut self, text: &str) {
+        self.progress.announce(text);
     }
 
     /// Sets up what is compared.

@@ -24,6 +24,12 @@ impl Default for Line {
 }
 
 impl Line {
+    /// Says something that stays.
+    pub fn announce(&mut self, text: &str) {
+        let again = if self.live { AGAIN } else { "" };
+        let _ = writeln!(std::io::stderr().lock(), "{again}{text}");
+    }
+
     /// Now `what` is done, of which this is the part `detail`.
     pub fn say(&mut self, what: &str, detail: &str) {
         let seconds = self.began.elapsed().as_secs_f64();

@@ -28,6 +28,11 @@ const PATHS: [(Configuration, Option<f64>); 5] = [
 ];
 const PAPER_NATIVE: f64 = 5.74;
 
+/// Turns in each round: every path, and one that is traced.
+pub fn turns() -> usize {
+    PATHS.len() + 1
+}
+
 /// Measures the figure.
 pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<KeyFigure>)> {
     let mut rigs = bench.rigs(PATHS.map(|(path, _)| Setting::alone(path)))?;

@@ -11,7 +11,7 @@ mod throughput;
 use clap::ValueEnum;
 
 use super::finding::{Figure, KeyFigure};
-use super::pairs::Bench;
+use super::pairs::{Bench, Effort};
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -39,6 +39,20 @@ pub enum Which {
 type Measure = fn(&mut Bench) -> anyhow::Result<(Figure, Vec<KeyFigure>)>;
 
 impl Which {
+    /// Turns in each round of all its figures. What several of them are read from is measured once.
+    pub fn turns(self) -> usize {
+        let single = throughput::turns() + latency::turns() + stages::turns() + scale::turns();
+        match self {
+            Self::Throughput => throughput::turns(),
+            Self::Latency => latency::turns(),
+            Self::Stages => stages::turns(),
+            Self::Processor | Self::Interrupts | Self::Messages => Bench::saturated_turns(),
+            Self::Scale => scale::turns(),
+            Self::Guests => 0,
+            Self::All => single + Bench::saturated_turns(),
+        }
+    }
+
     /// What is behind it.
     pub fn figures(self) -> &'static [Measure] {
         match self {
@@ -60,5 +74,60 @@ impl Which {
                 scale::measure,
             ],
         }
+    }
+}
+
+/// How long it takes, in words, with real guests where they are `with_guests`.
+pub fn announcement(which: Which, effort: &Effort, with_guests: bool) -> String {
+    let turns = which.turns() * effort.pairs;
+    let parts = [
+        (turns > 0).then(|| {
+            let (span, about) = (effort.span.as_millis(), about(effort.takes(which.turns())));
+            format!("{turns} turns of {span} ms, about {about}")
+        }),
+        with_guests.then(|| "runs of real guests, about a minute each".to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("this takes {}", parts.join(", and "))
+}
+
+/// Seconds up to a minute and a half, else minutes.
+fn about(time: std::time::Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..=90 => format!("{} seconds", seconds.max(1)),
+        seconds => format!("{} minutes", (seconds + 30) / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bench_says_how_long_it_takes() {
+        assert_eq!(
+            announcement(Which::Throughput, &Effort::FULL, false),
+            "this takes 56 turns of 1000 ms, about 62 seconds"
+        );
+        assert_eq!(
+            announcement(Which::All, &Effort::FULL, true),
+            "this takes 343 turns of 1000 ms, about 6 minutes, and runs of real guests, about a minute each"
+        );
+        assert_eq!(
+            announcement(Which::Guests, &Effort::FULL, true),
+            "this takes runs of real guests, about a minute each"
+        );
+    }
+
+    #[test]
+    fn all_figures_have_the_turns_of_each_but_share_one_measurement() {
+        let single = [
+            Which::Throughput,
+            Which::Latency,
+            Which::Stages,
+            Which::Scale,
+        ];
+        let sum: usize = single.into_iter().map(Which::turns).sum();
+        assert_eq!(Which::All.turns(), sum + Which::Messages.turns());
     }
 }

@@ -14,6 +14,11 @@ const FRAMES_PER_SECOND: u32 = 2_000;
 /// Frames under way of each VM, flat out.
 const DEPTH: u64 = 32;
 
+/// Turns in each round: every number of VMs, paced and flat out.
+pub fn turns() -> usize {
+    2 * VMS.len()
+}
+
 /// Measures the figure.
 pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<KeyFigure>)> {
     let setting = |vms| Setting {

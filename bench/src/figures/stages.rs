@@ -78,6 +78,11 @@ fn is_outward(stage: &str) -> bool {
 /// The row of the whole way to the air.
 const TO_THE_AIR: &str = "to the air, without waiting";
 
+/// Turns in each round: every load on every path.
+pub fn turns() -> usize {
+    loads().len() * PATHS.len()
+}
+
 /// Measures the figure.
 pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<KeyFigure>)> {
     let mut rigs = bench.rigs(PATHS.map(Setting::alone))?;

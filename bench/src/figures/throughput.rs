@@ -67,6 +67,11 @@ fn kinds() -> [Kind; 4] {
     ]
 }
 
+/// Turns in each round: every kind of load on every path.
+pub fn turns() -> usize {
+    kinds().len() * PATHS.len()
+}
+
 /// Measures the figure.
 pub fn measure(bench: &mut Bench) -> anyhow::Result<(Figure, Vec<KeyFigure>)> {
     let mut rigs = bench.rigs(PATHS.map(Setting::alone))?;

@@ -15,13 +15,13 @@ use guests::Guests;
 /// What is shown under the options.
 const EXAMPLES: &str = "\
 Examples:
-  airlane bench throughput                       One figure, some seconds
+  airlane bench throughput                       One figure, about a minute
   airlane bench all --report out/report.html     Every figure beside the paper's, with plots
   airlane bench latency --pairs 15 --json        More rounds; the findings for a machine
   airlane bench all --quick                      Whether it all works; its figures say little
 
 Native is the same card on the NIC in one thread, with nothing that sharing needs. Load speaks vfio-user as a
-VMM does. Nothing is asserted about time: the exit code is 0 when everything could be measured.";
+VMM does. How long it takes is said at the start. Nothing is asserted about time: the exit code is 0 when everything could be measured.";
 
 /// What sharing a card costs: each figure of the paper, ours beside theirs
 #[derive(Parser)]
