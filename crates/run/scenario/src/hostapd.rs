@@ -84,7 +84,6 @@ fn needs_radar_detection(channel: Channel) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::tests::{parse, refused_at};
 
     const VM: &str = "[[vm]]\nname = 'it'\n";
