@@ -76,6 +76,8 @@ fn access_point() -> BuiltIn {
             known: Default::default(),
             answers: true,
             name_servers: Vec::new(),
+            host_names: Default::default(),
+            captive_portal: None,
         },
         has_uplink: false,
         position: Position::default(),

@@ -6,7 +6,7 @@ use crate::control::by_channel;
 use crate::control::{KnownVm, Names, SOCKET, Server};
 use airlane_air::{AirConfig, PathLoss, Position};
 use airlane_ap::Config;
-use airlane_ap::gateway::Network;
+use airlane_ap::gateway::{HostNames, Network};
 use airlane_daemon::journal::VmEvent;
 use airlane_daemon::uplink::{self, UserNetwork};
 use airlane_daemon::{
@@ -300,11 +300,21 @@ fn built_in(scenario: &Scenario, index: usize, ap: &AccessPoint, uplink: &Uplink
                 Uplink::User => vec![name_server(ap)],
                 Uplink::Isolated | Uplink::Tap(_) => Vec::new(),
             },
+            host_names: host_names(ap),
+            captive_portal: ap.captive.portal.clone(),
         },
         has_uplink: *uplink != Uplink::Isolated,
         position: position(ap.position),
         tx_power: TX_POWER,
     }
+}
+
+fn host_names(ap: &AccessPoint) -> HostNames {
+    let mut names = HostNames::default();
+    for (name, address) in &ap.captive.names {
+        names.insert(name, *address);
+    }
+    names
 }
 
 /// What the built-in access points see, as the access-point VM would tell it.

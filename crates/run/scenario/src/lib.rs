@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), warn(clippy::panic, clippy::indexing_slicing))]
 
 mod address;
+mod captive;
 mod card;
 mod checks;
 mod error;
@@ -27,9 +28,9 @@ mod width;
 
 pub use error::ScenarioError;
 pub use model::{
-    ACCESS_POINT_VM, AccessPoint, Action, Air, ApKind, Card, Check, CheckKind, Eap, EapMethod, Key,
-    MAX_ACCESS_POINTS, MAX_CARDS, Places, Position, RunSettings, Scenario, Security, Subnet,
-    Uplink, Vm, Vmm, Walk,
+    ACCESS_POINT_VM, AccessPoint, Action, Air, ApKind, CaptiveKit, Card, Check, CheckKind, Eap,
+    EapMethod, Key, MAX_ACCESS_POINTS, MAX_CARDS, Places, Position, RunSettings, Scenario,
+    Security, Subnet, Uplink, Vm, Vmm, Walk,
 };
 
 use std::path::Path;

@@ -9,7 +9,7 @@ mod security;
 mod subnet;
 mod vmm;
 
-pub use access_point::{AccessPoint, ApKind, Uplink};
+pub use access_point::{AccessPoint, ApKind, CaptiveKit, Uplink};
 pub use check::{Action, Check, CheckKind, Walk};
 pub use place::Position;
 pub use places::{Key, Places};

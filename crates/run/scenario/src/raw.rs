@@ -6,6 +6,7 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::Ipv4Addr;
 use toml::Spanned;
 
 /// The whole file.
@@ -116,6 +117,8 @@ pub struct AccessPoint {
     pub kind: Option<Spanned<String>>,
     pub uplink: Option<Spanned<String>>,
     pub group_rekey: Option<Spanned<u64>>,
+    pub names: Option<Spanned<BTreeMap<String, Ipv4Addr>>>,
+    pub captive_portal: Option<Spanned<String>>,
     pub width: Option<Spanned<u64>>,
     pub mcs: Option<Spanned<u8>>,
     pub security: Option<Spanned<String>>,

@@ -2,7 +2,8 @@
 
 use super::error::{ScenarioError, Source};
 use super::{
-    address, card, checks, fields, hostapd, kind, network, places, raw, security, vmm, width,
+    address, captive, card, checks, fields, hostapd, kind, network, places, raw, security, vmm,
+    width,
 };
 use crate::model::{
     ACCESS_POINT_VM, AccessPoint, Air, MAX_ACCESS_POINTS, Position, RunSettings, Scenario, Vm,
@@ -114,6 +115,7 @@ fn access_point(
     hostapd::refuse_radar_channel(source, raw, &kind, channel)?;
     Ok(AccessPoint {
         group_rekey: kind::group_rekey(source, raw, &kind)?,
+        captive: captive::of(source, raw, &kind)?,
         kind,
         ssid,
         name,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use airlane_ap::gateway::{Gateway, Network, Taken};
+use airlane_ap::gateway::{Gateway, HostNames, Network, Taken};
 use airlane_ap::testing::Host;
 use airlane_dot11::MacAddr;
 use airlane_lane::Instant;
@@ -17,14 +17,20 @@ fn address(number: u8) -> MacAddr {
 }
 
 fn gateway(answers: bool) -> Gateway {
-    Gateway::new(Network {
+    Gateway::new(network(answers))
+}
+
+fn network(answers: bool) -> Network {
+    Network {
         hardware: MacAddr([2, 0xb, 0, 0, 0, 1]),
         address: GATEWAY,
         prefix: 24,
         known: BTreeMap::from([(KNOWN, Ipv4Addr::new(192, 168, 7, 100))]),
         answers,
         name_servers: Vec::new(),
-    })
+        host_names: HostNames::default(),
+        captive_portal: None,
+    }
 }
 
 /// Lets the two talk for a second in steps of 10 ms; frames that were for somebody else.
@@ -57,6 +63,41 @@ fn a_known_station_gets_the_address_kept_for_it_and_others_the_next() {
         (gateway.counters().offers, gateway.counters().leases),
         (3, 3)
     );
+}
+
+/// A host with smoltcp's resolver learns the server by DHCP and asks it.
+#[test]
+fn a_station_is_told_the_name_server_and_the_captive_portal_and_asks_for_names() {
+    let mut network = network(true);
+    network.host_names.insert("portal.test", GATEWAY);
+    network.captive_portal = Some("https://portal.test/api".to_owned());
+    let mut gateway = Gateway::new(network);
+    let mut host = Host::new(Instant(0), KNOWN);
+    talk(&mut gateway, &mut host, 0);
+    assert_eq!(
+        host.captive_portal.as_deref(),
+        Some("https://portal.test/api")
+    );
+    assert_eq!(
+        host.look_up("portal.test"),
+        None,
+        "nothing was asked before"
+    );
+    talk(&mut gateway, &mut host, 1_000);
+    assert_eq!(host.look_up("portal.test"), Some(Ok(GATEWAY)));
+    host.look_up("example.org");
+    talk(&mut gateway, &mut host, 2_000);
+    assert_eq!(host.look_up("example.org"), Some(Err(())));
+    assert_eq!(gateway.counters().names, 2);
+}
+
+#[test]
+fn a_gateway_without_names_has_no_name_server() {
+    let mut gateway = gateway(true);
+    let mut host = Host::new(Instant(0), KNOWN);
+    talk(&mut gateway, &mut host, 0);
+    assert!(!host.has_name_server());
+    assert_eq!(host.captive_portal, None);
 }
 
 #[test]

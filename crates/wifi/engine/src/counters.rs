@@ -112,7 +112,7 @@ pub fn built_in(served: &Served) -> Named {
     named.extend(drops.map(|reason| (reason.word(), counters.dropped_for(reason))));
     let counters = served.gateway.counters();
     named.extend(named!(&counters, GatewayCounters {
-        arp, echo, offers, leases, exhausted
+        arp, echo, offers, leases, exhausted, names
     } and refused, malformed));
     named.push(("gateway_refused", counters.refused));
     named.push(("gateway_malformed", counters.malformed));

@@ -250,6 +250,8 @@ fn built_in(number: usize, passphrase: Option<&str>) -> BuiltIn {
             known: BTreeMap::new(),
             answers: true,
             name_servers: Vec::new(),
+            host_names: Default::default(),
+            captive_portal: None,
         },
         bss,
         has_uplink: false,

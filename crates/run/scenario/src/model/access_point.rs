@@ -5,6 +5,7 @@ use super::security::Security;
 use super::subnet::Subnet;
 use airlane_dot11::{Channel, MacAddr, Width};
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 /// `[[access_point]]`
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct AccessPoint {
     pub kind: ApKind,
     /// Seconds after which a built-in one replaces its group key; none: never.
     pub group_rekey: Option<u64>,
+    /// What a built-in one tells beyond addresses.
+    pub captive: CaptiveKit,
     /// The first 20 MHz of it.
     pub channel: Channel,
     /// How wide it is with 802.11n; none: it is not one of 802.11n.
@@ -57,6 +60,15 @@ impl AccessPoint {
         };
         by_suite || written("ieee80211w").is_some_and(|value| value.trim() == "2")
     }
+}
+
+/// What the name and address servers of a built-in access point tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CaptiveKit {
+    /// Names of hosts and their addresses; `*` is every other name. Without any there is no name server.
+    pub names: BTreeMap<String, Ipv4Addr>,
+    /// The URI of a captive portal (RFC 8910).
+    pub portal: Option<String>,
 }
 
 /// Who runs an access point.

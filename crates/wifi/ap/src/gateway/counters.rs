@@ -15,6 +15,8 @@ pub struct GatewayCounters {
     pub refused: u64,
     /// Stations for which no address is left.
     pub exhausted: u64,
+    /// Questions to the name server answered, also by "there is no such name".
+    pub names: u64,
     /// Frames that are not what they say they are.
     pub malformed: u64,
 }

@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use airlane_dot11::MacAddr;
-use smoltcp::phy::ChecksumCapabilities;
-use smoltcp::wire::{
-    DhcpMessageType, DhcpPacket, DhcpRepr, EthernetAddress, IpProtocol, Ipv4Repr, UdpPacket,
-    UdpRepr,
-};
+use smoltcp::wire::{DhcpMessageType, DhcpOption, DhcpPacket, DhcpRepr, EthernetAddress, UdpRepr};
 
 use super::counters::GatewayCounters;
-use super::network::{HOP_LIMIT, Network};
+use super::network::Network;
 
 /// Where servers listen (RFC 2131 4.1).
 pub const SERVER_PORT: u16 = 67;
@@ -21,6 +17,8 @@ const LEASE: u32 = 86_400;
 /// Last octets of the addresses that are given out.
 const FIRST: u8 = 100;
 const LAST: u8 = 199;
+/// The option with the captive portal's URI (RFC 8910 2.1).
+const CAPTIVE_PORTAL: u8 = 114;
 
 /// Who has which address.
 pub struct Leases {
@@ -116,7 +114,12 @@ fn reply(network: &Network, asked: &DhcpRepr, kind: DhcpMessageType, address: Ip
     let own = network.address;
     let mask = u32::MAX.checked_shl(32 - u32::from(network.prefix.min(32)));
     let granted = |value| Some(value).filter(|_| !refused);
-    let servers = network.name_servers.iter().copied();
+    let servers = name_servers(network);
+    let portal = network.captive_portal.iter().map(|uri| DhcpOption {
+        kind: CAPTIVE_PORTAL,
+        data: uri.as_bytes(),
+    });
+    let portal: Vec<DhcpOption> = portal.filter(|_| !refused).collect();
     let answer = DhcpRepr {
         message_type: kind,
         transaction_id: asked.transaction_id,
@@ -137,16 +140,24 @@ fn reply(network: &Network, asked: &DhcpRepr, kind: DhcpMessageType, address: Ip
         client_identifier: None,
         server_identifier: Some(own),
         parameter_request_list: None,
-        dns_servers: Some(servers.take(3).collect()).filter(|_| !refused),
+        dns_servers: Some(servers.into_iter().take(3).collect()).filter(|_| !refused),
         max_size: None,
         lease_duration: Some(LEASE).filter(|_| !refused),
         renew_duration: None,
         rebind_duration: None,
-        additional_options: &[],
+        additional_options: &portal,
     };
     // A refused station has no address to be reached at (RFC 2131 4.1).
     let to_all = asked.broadcast || refused;
     send(network, &answer, to_all)
+}
+
+/// The gateway itself where it knows names.
+fn name_servers(network: &Network) -> Vec<Ipv4Addr> {
+    match network.host_names.is_empty() {
+        true => network.name_servers.clone(),
+        false => vec![network.address],
+    }
 }
 
 fn send(network: &Network, answer: &DhcpRepr, to_all: bool) -> Vec<u8> {
@@ -158,22 +169,9 @@ fn send(network: &Network, answer: &DhcpRepr, to_all: bool) -> Vec<u8> {
         src_port: SERVER_PORT,
         dst_port: CLIENT_PORT,
     };
-    let length = answer.buffer_len();
-    let header = Ipv4Repr {
-        src_addr: network.address,
-        dst_addr: address,
-        next_header: IpProtocol::Udp,
-        payload_len: udp.header_len() + length,
-        hop_limit: HOP_LIMIT,
+    let write = |payload: &mut [u8]| {
+        // The room was measured by the same library: there is no other case.
+        let _ = answer.emit(&mut DhcpPacket::new_unchecked(payload));
     };
-    network.emit_ipv4(hardware, &header, |bytes| {
-        let (from, to) = (header.src_addr.into(), header.dst_addr.into());
-        let write = |payload: &mut [u8]| {
-            // The room was measured by the same library: there is no other case.
-            let _ = answer.emit(&mut DhcpPacket::new_unchecked(payload));
-        };
-        let caps = ChecksumCapabilities::default();
-        let mut packet = UdpPacket::new_unchecked(bytes);
-        udp.emit(&mut packet, &from, &to, length, write, &caps);
-    })
+    network.emit_udp((hardware, address), udp, answer.buffer_len(), write)
 }

@@ -1,11 +1,12 @@
-//! What stands at an access point's own address: it gives out addresses (DHCP), and, where nobody else
-//! does, answers ARP and echo requests. Ethernet frames in, Ethernet frames out; the protocols' formats
+//! What stands at an access point's own address: it gives out addresses (DHCP), tells the addresses of the
+//! names that it was given (DNS), and, where nobody else does, answers ARP and echo requests. Ethernet frames in, Ethernet frames out; the protocols' formats
 //! are smoltcp's.
 //!
 //! Not here: routing. What is for somebody else is passed on, or ends here.
 
 mod counters;
 mod dhcp;
+mod names;
 mod network;
 
 use std::net::Ipv4Addr;
@@ -21,6 +22,7 @@ use dhcp::Leases;
 use network::HOP_LIMIT;
 
 pub use counters::GatewayCounters;
+pub use names::HostNames;
 pub use network::Network;
 
 /// What became of a frame.
@@ -121,11 +123,16 @@ impl Gateway {
             _ if fragment => {}
             IpProtocol::Udp if for_us => {
                 let udp = UdpPacket::new_checked(packet.payload())?;
-                if udp.dst_port() == dhcp::SERVER_PORT {
-                    let caps = ChecksumCapabilities::default();
-                    let (from, to) = (header.src_addr.into(), header.dst_addr.into());
-                    UdpRepr::parse(&udp, &from, &to, &caps)?;
-                    return self.dhcp(udp.payload());
+                let caps = ChecksumCapabilities::default();
+                let (from, to) = (header.src_addr.into(), header.dst_addr.into());
+                let ports = UdpRepr::parse(&udp, &from, &to, &caps)?;
+                match ports.dst_port {
+                    dhcp::SERVER_PORT => return self.dhcp(udp.payload()),
+                    names::PORT if own && !self.network.host_names.is_empty() => {
+                        let from = (frame.src_addr(), header.src_addr);
+                        return self.name(from, ports.src_port, udp.payload());
+                    }
+                    _ => {}
                 }
             }
             IpProtocol::Icmp if own && self.network.answers => {
@@ -146,6 +153,27 @@ impl Gateway {
             .leases
             .answer(&self.network, &mut self.counters, message)?;
         Ok(answer.map_or(Taken::Silent, Taken::Answered))
+    }
+
+    /// A question to the name server from port `port`.
+    fn name(
+        &mut self,
+        from: (EthernetAddress, Ipv4Addr),
+        port: u16,
+        message: &[u8],
+    ) -> smoltcp::wire::Result<Taken> {
+        let answer = self.network.host_names.answer(message);
+        let Some(answer) = answer.map_err(|_| smoltcp::wire::Error)? else {
+            return Ok(Taken::Silent);
+        };
+        self.counters.names += 1;
+        let ports = UdpRepr {
+            src_port: names::PORT,
+            dst_port: port,
+        };
+        let write = |payload: &mut [u8]| payload.copy_from_slice(&answer);
+        let frame = self.network.emit_udp(from, ports, answer.len(), write);
+        Ok(Taken::Answered(frame))
     }
 
     fn icmp(

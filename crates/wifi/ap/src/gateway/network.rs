@@ -6,8 +6,11 @@ use std::net::Ipv4Addr;
 use airlane_dot11::MacAddr;
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
-    EthernetAddress, EthernetFrame, EthernetProtocol, EthernetRepr, Ipv4Packet, Ipv4Repr,
+    EthernetAddress, EthernetFrame, EthernetProtocol, EthernetRepr, IpProtocol, Ipv4Packet,
+    Ipv4Repr, UdpPacket, UdpRepr,
 };
+
+use super::names::HostNames;
 
 /// Routers send with this (RFC 1700).
 pub(super) const HOP_LIMIT: u8 = 64;
@@ -26,14 +29,42 @@ pub struct Network {
     /// Whether ARP and echo requests for its own address are answered here; otherwise somebody
     /// behind the uplink has that address.
     pub answers: bool,
-    /// Name servers that stations are told.
+    /// Name servers that stations are told, where the gateway knows no names itself.
     pub name_servers: Vec<Ipv4Addr>,
+    /// What the gateway's own name server knows; without any name there is none.
+    pub host_names: HostNames,
+    /// Where a captive portal tells what it wants (RFC 8910 2, a URI), 1 to 255 octets.
+    pub captive_portal: Option<String>,
 }
 
 impl Network {
     /// The gateway's hardware address, as frames bear it.
     pub(super) fn source(&self) -> EthernetAddress {
         EthernetAddress(self.hardware.0)
+    }
+
+    /// A frame of the gateway's with a UDP datagram from its address to `to`, whose `length` octets `write` fills in.
+    pub(super) fn emit_udp(
+        &self,
+        to: (EthernetAddress, Ipv4Addr),
+        ports: UdpRepr,
+        length: usize,
+        write: impl FnOnce(&mut [u8]),
+    ) -> Vec<u8> {
+        let (hardware, address) = to;
+        let header = Ipv4Repr {
+            src_addr: self.address,
+            dst_addr: address,
+            next_header: IpProtocol::Udp,
+            payload_len: ports.header_len() + length,
+            hop_limit: HOP_LIMIT,
+        };
+        self.emit_ipv4(hardware, &header, |bytes| {
+            let (from, to) = (header.src_addr.into(), header.dst_addr.into());
+            let caps = ChecksumCapabilities::default();
+            let mut packet = UdpPacket::new_unchecked(bytes);
+            ports.emit(&mut packet, &from, &to, length, write, &caps);
+        })
     }
 
     /// A frame of the gateway's with an IPv4 packet, whose payload `write` fills in.

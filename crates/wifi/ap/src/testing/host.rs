@@ -1,27 +1,35 @@
-//! An IP host on Ethernet frames: smoltcp's whole stack with its DHCP client and echo requests.
+//! An IP host on Ethernet frames: smoltcp's whole stack with its DHCP client, its resolver and echo requests.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
 use airlane_dot11::MacAddr;
 use airlane_lane::{Instant, Micros};
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{ChecksumCapabilities, Device, DeviceCapabilities, Medium, RxToken, TxToken};
-use smoltcp::socket::{dhcpv4, icmp};
-use smoltcp::wire::{EthernetAddress, IpAddress, IpCidr};
+use smoltcp::socket::{dhcpv4, dns, icmp};
+use smoltcp::wire::{DhcpPacket, DnsQueryType, EthernetAddress, IpAddress, IpCidr};
 use smoltcp::wire::{HardwareAddress, Icmpv4Packet, Icmpv4Repr};
 
 const IDENT: u16 = 0x22b;
+/// The option with a captive portal's URI (RFC 8910 2.1).
+const CAPTIVE_PORTAL: u8 = 114;
 /// Bytes of the largest frame.
 const MTU: usize = 1_514;
 
-/// An IP host behind a station: DHCP client and ping.
+/// An IP host behind a station: DHCP client, resolver and ping.
 pub struct Host {
     wire: Wire,
     interface: Interface,
     sockets: SocketSet<'static>,
     dhcp: SocketHandle,
     icmp: SocketHandle,
+    dns: SocketHandle,
+    /// What was asked for and is not answered yet, by name.
+    asked: BTreeMap<String, dns::QueryHandle>,
+    name_servers: Vec<IpAddress>,
+    /// The captive portal's URI that it was told.
+    pub captive_portal: Option<String>,
     /// Its address and its gateway, once it was given them.
     pub address: Option<(Ipv4Addr, Option<Ipv4Addr>)>,
     /// Echo replies: from whom, and their sequence numbers, in order.
@@ -35,7 +43,11 @@ impl Host {
         let hardware = HardwareAddress::Ethernet(EthernetAddress(hardware.0));
         let interface = Interface::new(Config::new(hardware), &mut wire, smoltcp_instant(now));
         let mut sockets = SocketSet::new(Vec::new());
-        let dhcp = sockets.add(dhcpv4::Socket::new());
+        let mut dhcp = dhcpv4::Socket::new();
+        // The socket borrows it for as long as the host lasts, which is that of a test.
+        dhcp.set_receive_packet_buffer(Box::leak(vec![0; MTU].into_boxed_slice()));
+        let dhcp = sockets.add(dhcp);
+        let dns = sockets.add(dns::Socket::new(&[], Vec::new()));
         let buffer =
             || icmp::PacketBuffer::new(vec![icmp::PacketMetadata::EMPTY; 16], vec![0; 8_192]);
         let mut socket = icmp::Socket::new(buffer(), buffer());
@@ -46,6 +58,10 @@ impl Host {
             interface,
             dhcp,
             icmp: sockets.add(socket),
+            dns,
+            asked: BTreeMap::new(),
+            name_servers: Vec::new(),
+            captive_portal: None,
             sockets,
             address: None,
             replies: Vec::new(),
@@ -72,6 +88,32 @@ impl Host {
         }
     }
 
+    /// Whether it was told a name server.
+    pub fn has_name_server(&self) -> bool {
+        !self.name_servers.is_empty()
+    }
+
+    /// The address of `name`; `None` while it is being asked for, an error when there is no such name.
+    pub fn look_up(&mut self, name: &str) -> Option<Result<Ipv4Addr, ()>> {
+        let socket = self.sockets.get_mut::<dns::Socket>(self.dns);
+        let Some(query) = self.asked.get(name) else {
+            let context = self.interface.context();
+            let query = socket.start_query(context, name, DnsQueryType::A).ok()?;
+            self.asked.insert(name.to_owned(), query);
+            return None;
+        };
+        let found = match socket.get_query_result(*query) {
+            Err(dns::GetQueryResultError::Pending) => return None,
+            Err(dns::GetQueryResultError::Failed) => Err(()),
+            Ok(addresses) => match addresses.first() {
+                Some(IpAddress::Ipv4(address)) => Ok(*address),
+                _ => Err(()),
+            },
+        };
+        self.asked.remove(name);
+        Some(found)
+    }
+
     /// Does what is due; the frames that it sends, and when to come back.
     pub fn step(&mut self, now: Instant) -> (Vec<Vec<u8>>, Option<Instant>) {
         let at = smoltcp_instant(now);
@@ -92,14 +134,20 @@ impl Host {
         let Some(dhcpv4::Event::Configured(config)) = event else {
             return;
         };
-        self.address = Some((config.address.address(), config.router));
+        let (address, router) = (config.address, config.router);
+        self.address = Some((address.address(), router));
+        let servers = config.dns_servers.iter().copied();
+        self.name_servers = servers.map(IpAddress::Ipv4).collect();
+        self.captive_portal = config.packet.as_ref().and_then(captive_portal);
         self.interface.update_ip_addrs(|list| {
             list.clear();
-            let _ = list.push(IpCidr::Ipv4(config.address));
+            let _ = list.push(IpCidr::Ipv4(address));
         });
-        if let Some(router) = config.router {
+        if let Some(router) = router {
             let _ = self.interface.routes_mut().add_default_ipv4_route(router);
         }
+        let resolver = self.sockets.get_mut::<dns::Socket>(self.dns);
+        resolver.update_servers(&self.name_servers);
     }
 
     fn hear_replies(&mut self) {
@@ -117,6 +165,13 @@ impl Host {
                 .extend(reply.ok().map(|sequence| (from, sequence)));
         }
     }
+}
+
+fn captive_portal(packet: &DhcpPacket<&[u8]>) -> Option<String> {
+    let portal = packet
+        .options()
+        .find(|option| option.kind == CAPTIVE_PORTAL)?;
+    Some(String::from_utf8_lossy(portal.data).into_owned())
 }
 
 fn smoltcp_instant(now: Instant) -> smoltcp::time::Instant {
