@@ -3,6 +3,7 @@
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use airlane_air::Position;
+use airlane_ap::gateway::Probe;
 use airlane_dot11::MacAddr;
 use airlane_engine::journal::{AddressRefusal, Kind, VmEvent};
 use airlane_engine::{Placed, RadioStatus, Wifi};
@@ -19,6 +20,8 @@ pub enum ControlRequest {
     Listen(SyncSender<VmEvent>),
     /// Put a radio elsewhere.
     Place(Placed, Position),
+    /// Have the gateway of a built-in access point send a series of frames to a station.
+    Probe(usize, Probe),
     /// End the run.
     Stop,
 }
@@ -83,12 +86,15 @@ pub fn status(engine: &Wifi, report: &Report) -> RadioStatus {
 
 impl Source<Wifi> for Control {
     /// Control is no work that the reactor would look for again: whoever asks wakes it.
-    fn take(&mut self, _: Instant, engine: &mut Wifi) -> Took {
+    fn take(&mut self, now: Instant, engine: &mut Wifi) -> Took {
         while let Ok(request) = self.requests.try_recv() {
             match request {
                 ControlRequest::Status(reply) => self.asking.push(reply),
                 ControlRequest::Listen(listener) => self.listeners.add(listener),
                 ControlRequest::Place(what, position) => engine.place(what, position),
+                ControlRequest::Probe(built_in, probe) => {
+                    engine.built_ins_mut().probe(now, built_in, probe);
+                }
                 ControlRequest::Stop => self.stopped = true,
             }
         }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use airlane_air::Position;
+use airlane_ap::gateway::Probe;
 use airlane_transport::{EventFd, HwsimServer};
 use anyhow::Context;
 
@@ -88,6 +89,12 @@ impl Handle {
     /// Puts a radio elsewhere: signals follow from the next frame on.
     pub fn place(&self, what: Placed, position: Position) -> anyhow::Result<()> {
         self.ask(ControlRequest::Place(what, position))
+    }
+
+    /// Has the gateway of built-in access point `index` send a series of frames to a station; what becomes of them stands
+    /// in the status.
+    pub fn probe(&self, index: usize, probe: Probe) -> anyhow::Result<()> {
+        self.ask(ControlRequest::Probe(index, probe))
     }
 
     /// What has happened lately, and then what happens, until the daemon ends. A listener that is

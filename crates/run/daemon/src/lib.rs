@@ -23,8 +23,8 @@ mod tuning;
 pub mod uplink;
 
 pub use airlane_engine::{
-    AccessPoints, BuiltIn, BuiltInStatus, BuiltIns, CardStatus, DataPath, ExternalStation, Placed,
-    RadioStatus, Served, Site, VmacStatus, Wifi, journal,
+    AccessPoints, BuiltIn, BuiltInStatus, BuiltIns, CardStatus, DataPath, Delivered,
+    ExternalStation, Placed, RadioStatus, Served, Site, VmacStatus, Wifi, journal,
 };
 pub use config::{CardConfig, DaemonConfig, Transport, VmCard};
 pub use daemon::Daemon;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use airlane_ap::gateway::{Gateway, HostNames, Network, Taken};
+use airlane_ap::gateway::{Echoes, Gateway, HostNames, Network, Probe, ProbeKind, Taken};
 use airlane_ap::testing::Host;
 use airlane_dot11::MacAddr;
-use airlane_lane::Instant;
+use airlane_lane::{Instant, Micros};
 use proptest::prelude::*;
 
 const GATEWAY: Ipv4Addr = Ipv4Addr::new(192, 168, 7, 1);
@@ -121,6 +121,80 @@ fn where_somebody_else_has_the_address_only_addresses_are_given() {
     host.ping(GATEWAY, 1, 56);
     assert!(talk(&mut gateway, &mut host, 1_000) > 0, "ARP goes on");
     assert!(host.replies.is_empty());
+}
+
+/// Frames of a series that are due until `now`.
+fn probes(gateway: &mut Gateway, now: Instant) -> Vec<Vec<u8>> {
+    std::iter::from_fn(|| gateway.next_probe(now)).collect()
+}
+
+fn probe(kind: ProbeKind) -> Probe {
+    Probe {
+        station: KNOWN,
+        kind,
+        count: 3,
+        interval: Micros::from_millis(200),
+    }
+}
+
+/// What a host answers to an echo request: addresses exchanged, type 0 for 8 (RFC 792), and the checksum larger by that.
+fn reply(request: &[u8]) -> Vec<u8> {
+    let mut frame = request.to_vec();
+    let (to, from) = (&request[..6], &request[6..12]);
+    frame[..12].copy_from_slice(&[from, to].concat());
+    frame[26..34].copy_from_slice(&[&request[30..34], &request[26..30]].concat());
+    frame[34] = 0;
+    let sum = u32::from(u16::from_be_bytes([request[36], request[37]])) + 0x0800;
+    let folded = (sum & 0xffff) as u16 + (sum >> 16) as u16;
+    frame[36..38].copy_from_slice(&folded.to_be_bytes());
+    frame
+}
+
+#[test]
+fn echo_requests_go_to_the_address_that_a_station_has_and_its_answers_are_counted() {
+    let mut gateway = gateway(true);
+    let mut host = Host::new(Instant(0), KNOWN);
+    talk(&mut gateway, &mut host, 0);
+    gateway.probe(Instant(0), probe(ProbeKind::Echo));
+    let first = probes(&mut gateway, Instant(0));
+    assert_eq!(first.len(), 1, "one at a time");
+    let address = host.address.map(|(address, _)| address.octets());
+    assert_eq!(first[0].get(30..34), address.as_ref().map(|a| &a[..]));
+    let rest = probes(&mut gateway, Instant::from_millis(400));
+    assert_eq!((rest.len(), gateway.probe_due()), (2, None));
+    assert_eq!(gateway.take(&reply(&first[0])), Taken::Silent);
+    gateway.take(&reply(&first[0]));
+    gateway.take(&reply(&rest[1]));
+    let echoes = Echoes {
+        sent: 3,
+        answered: 2,
+    };
+    assert_eq!(gateway.echoes().collect::<Vec<_>>(), [(KNOWN, echoes)]);
+}
+
+#[test]
+fn answers_to_an_earlier_series_do_not_count_for_the_next() {
+    let mut gateway = gateway(true);
+    gateway.probe(Instant(0), probe(ProbeKind::Echo));
+    let old = probes(&mut gateway, Instant(0));
+    gateway.probe(Instant(1), probe(ProbeKind::Echo));
+    probes(&mut gateway, Instant::from_millis(400));
+    gateway.take(&reply(&old[0]));
+    let answered = gateway.echoes().map(|(_, echoes)| echoes.answered);
+    assert_eq!(answered.collect::<Vec<_>>(), [0]);
+}
+
+#[test]
+fn datagrams_go_to_the_station_and_to_an_address_that_nobody_has() {
+    let mut gateway = gateway(true);
+    gateway.probe(Instant(0), probe(ProbeKind::Datagrams));
+    let frames = probes(&mut gateway, Instant::from_millis(1_000));
+    assert_eq!(frames.len(), 3);
+    for frame in frames {
+        assert_eq!((frame.len(), &frame[..6]), (1_514, &KNOWN.0[..]));
+        assert_eq!(frame[30..34], [192, 168, 7, 251]);
+    }
+    assert_eq!(gateway.echoes().count(), 0);
 }
 
 #[test]

@@ -15,6 +15,7 @@ use airlane_dot11::{Channel, Dbm, MacAddr};
 use airlane_lane::Instant;
 use airlane_waist::hwsim::{FromHwsim, HwsimFrame, ToHwsim, TxInfo};
 
+use super::deliveries::Deliveries;
 use super::hwsim_frame::{Tries, beacon_width, category, spent, transmission};
 
 /// Radios that one access-point VM may have.
@@ -42,6 +43,7 @@ pub struct AccessPoints {
     radios: Vec<HwsimRadio>,
     pending: BTreeMap<u64, Pending>,
     next_token: u64,
+    deliveries: Deliveries,
     counters: ApCounters,
 }
 
@@ -73,6 +75,8 @@ struct Pending {
     port: usize,
     radio: MacAddr,
     receiver: MacAddr,
+    /// Bytes of a frame that carries data.
+    data: Option<usize>,
     cookie: u64,
     flags: u32,
     tx_info: TxInfo,
@@ -87,6 +91,7 @@ impl AccessPoints {
             radios: Vec::new(),
             pending: BTreeMap::new(),
             next_token: 0,
+            deliveries: Deliveries::default(),
             counters: ApCounters::default(),
         }
     }
@@ -100,6 +105,11 @@ impl AccessPoints {
     /// What was refused so far.
     pub fn counters(&self) -> ApCounters {
         self.counters
+    }
+
+    /// What became of their data frames, by station.
+    pub fn deliveries(&self) -> &Deliveries {
+        &self.deliveries
     }
 
     /// A message of the VM behind `port`. Gives the status of a frame that is not even tried.
@@ -225,6 +235,7 @@ impl AccessPoints {
                 port,
                 radio: frame.radio,
                 receiver: header.receiver,
+                data: header.has_payload().then_some(frame.frame.len()),
                 cookie: frame.cookie,
                 flags: frame.flags,
                 tx_info: frame.tx_info,
@@ -294,6 +305,9 @@ impl AccessPoints {
                 ..
             }) => {
                 let pending = self.pending.remove(&token)?;
+                if let Some(bytes) = pending.data {
+                    self.deliveries.count(pending.receiver, bytes, outcome);
+                }
                 let message = ToHwsim::Status {
                     radio: pending.radio,
                     cookie: pending.cookie,

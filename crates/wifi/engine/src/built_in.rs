@@ -4,16 +4,18 @@
 //! What their stations send to elsewhere ends here, unless the access point has an uplink; then it
 //! waits to be taken ([`BuiltIns::next_for_uplink`]).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use airlane_air::{
     Air, AirEvent, Ended, Heard, Outcome, Position, RadioConfig, RadioId, Transmission,
 };
-use airlane_ap::gateway::{Gateway, Network, Taken};
+use airlane_ap::gateway::{Gateway, Network, Probe, Taken};
 use airlane_ap::{AccessPoint, Config, Event, Order, Outgoing, Sent};
+use airlane_dot11::frame::Header;
 use airlane_dot11::{Buffer, Dbm, MacAddr};
 use airlane_lane::Instant;
 
+use super::deliveries::Deliveries;
 use super::hwsim_frame::access_point_edca;
 
 /// Frames that may wait for an uplink; more are dropped and counted.
@@ -48,6 +50,10 @@ pub struct Served {
     pub wrong_keys: BTreeSet<MacAddr>,
     /// Frames of stations to elsewhere that went no further.
     pub unrouted: u64,
+    /// What became of its data frames, by station.
+    pub deliveries: Deliveries,
+    /// Data frames on their way: to whom, and of how many bytes.
+    on_air: BTreeMap<u64, (MacAddr, usize)>,
     radio: RadioId,
     has_uplink: bool,
 }
@@ -78,6 +84,8 @@ impl BuiltIns {
             gateway: Gateway::new(built_in.network),
             wrong_keys: BTreeSet::new(),
             unrouted: 0,
+            deliveries: Deliveries::default(),
+            on_air: BTreeMap::new(),
             radio,
             has_uplink: built_in.has_uplink,
         });
@@ -97,10 +105,11 @@ impl BuiltIns {
     pub fn step(&mut self, now: Instant, air: &mut Air) -> Option<Instant> {
         let served = self.served.iter_mut().enumerate();
         let due = served.map(|(index, served)| {
+            served.send_probes(now);
             let due = served.bss.step(now);
             served.pass_on(index, &mut self.for_uplinks);
             served.obey(now, air);
-            due
+            Instant::earlier(Some(due), served.gateway.probe_due()).unwrap_or(due)
         });
         due.min()
     }
@@ -118,11 +127,23 @@ impl BuiltIns {
                 outcome,
                 attempts,
                 ..
-            }) => served.bss.sent(now, *token, end(*outcome, *attempts)),
+            }) => {
+                if let Some((station, bytes)) = served.on_air.remove(token) {
+                    served.deliveries.count(station, bytes, *outcome);
+                }
+                served.bss.sent(now, *token, end(*outcome, *attempts));
+            }
             // It has no 802.11n: nothing of its own goes in one.
             AirEvent::Aggregated { .. } => {}
         }
         true
+    }
+
+    /// Has the gateway of access point `index` send a series of frames to a station.
+    pub fn probe(&mut self, now: Instant, index: usize, probe: Probe) {
+        if let Some(served) = self.served.get_mut(index) {
+            served.gateway.probe(now, probe);
+        }
     }
 
     /// A frame from the uplink of access point `index`.
@@ -139,6 +160,22 @@ impl BuiltIns {
 }
 
 impl Served {
+    fn send_probes(&mut self, now: Instant) {
+        while let Some(frame) = self.gateway.next_probe(now) {
+            self.bss.from_uplink(&frame);
+        }
+    }
+
+    /// Remembers a data frame to a station until its end.
+    fn note(&mut self, outgoing: &Outgoing) {
+        let header = Header::parse(&outgoing.frame);
+        let data = header.is_ok_and(|header| header.has_payload());
+        if data && !outgoing.receiver.is_group() {
+            let frame = (outgoing.receiver, outgoing.frame.len());
+            self.on_air.insert(outgoing.token, frame);
+        }
+    }
+
     /// What stations send to elsewhere: to the gateway, else to the uplink.
     fn pass_on(&mut self, index: usize, uplinks: &mut VecDeque<(usize, Buffer)>) {
         while let Some(frame) = self.bss.next_for_uplink() {
@@ -164,6 +201,7 @@ impl Served {
         while let Some(order) = self.bss.next_order() {
             match order {
                 Order::Transmit(outgoing) => {
+                    self.note(&outgoing);
                     let channel = self.bss.config().channel;
                     air.transmit(now, self.radio, transmission(outgoing, channel));
                 }

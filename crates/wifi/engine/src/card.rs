@@ -346,6 +346,12 @@ impl Tenants {
         Some((tenant, card))
     }
 
+    /// The numbers of the lanes to which VMs are attached.
+    pub fn attached(&self) -> impl Iterator<Item = usize> {
+        let numbered = self.0.iter().enumerate();
+        numbered.filter_map(|(number, tenant)| tenant.vm.map(|_| number))
+    }
+
     /// The addresses that the lanes' VMs are assigned.
     pub fn addresses(&self) -> impl Iterator<Item = MacAddr> {
         let assigned = self.0.iter().filter_map(|tenant| tenant.assigned);

@@ -8,7 +8,7 @@ use std::fmt;
 
 use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
 use airlane_lane::{Instant, LaneId, Micros, Seldom};
-use airlane_waist::{Command, Event, Received, Refusal, Reply, ScanEvent, TxStatus, VifConfig};
+use airlane_waist::{Command, Event, Mode, Received, Refusal, Reply, ScanEvent, TxStatus, VifConfig};
 use enum_map::{Enum, EnumMap};
 
 /// A new association this soon after the last one ended says which access point was left.
@@ -239,7 +239,9 @@ impl Journal {
             state.bssid = bssid;
             state.link = Link::default();
         }
-        let now = bssid.filter(|_| configuration.associated);
+        // A member of an IBSS sets the same bit, and has no access point.
+        let admitted = configuration.associated && configuration.mode == Mode::Station;
+        let now = bssid.filter(|_| admitted);
         let before = std::mem::replace(&mut state.associated, now);
         if before == now {
             return;
@@ -322,7 +324,7 @@ fn drop_kind(status: TxStatus) -> Option<DropKind> {
 mod tests {
     use super::*;
     use airlane_dot11::Band;
-    use airlane_waist::{Mode, ReceiveFilter, Tag, TxReport};
+    use airlane_waist::{ReceiveFilter, Tag, TxReport};
 
     const LANE: LaneId = LaneId::new(3);
     const ONE: MacAddr = MacAddr([2, 0, 0, 0, 1, 1]);
@@ -383,6 +385,17 @@ mod tests {
             journal.request(Instant(at), LANE, &configuration(ONE, true));
         }
         assert_eq!(told(&mut journal), [associated(ONE, None)]);
+    }
+
+    #[test]
+    fn a_member_of_an_ibss_is_associated_with_nobody() {
+        let mut journal = Journal::default();
+        let Command::Configure(mut member) = configuration(ONE, true) else {
+            panic!("a configuration");
+        };
+        member.mode = Mode::Adhoc;
+        journal.request(Instant(0), LANE, &Command::Configure(member));
+        assert_eq!(told(&mut journal), []);
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! How things stand behind the lanes, as reports and live tables show it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use airlane_dot11::{Channel, MacAddr};
 use airlane_lane::{Instant, LaneId, Micros};
+use airlane_waist::Mode;
+
+use airlane_ap::gateway::Echoes;
 
 use super::built_in::Served;
 use super::card::Card;
 use super::counters as named;
+use super::deliveries::Delivered;
 use super::journal::Link;
 use super::wifi::Wifi;
 
@@ -20,8 +24,10 @@ pub struct VmacStatus {
     pub bssid: Option<MacAddr>,
     /// Its channel.
     pub channel: Option<Channel>,
-    /// Associated to that BSS.
+    /// Associated to that BSS; never so in an IBSS, which nobody admits it to.
     pub associated: bool,
+    /// That BSS is an IBSS.
+    pub ibss: bool,
     /// What its link is like.
     pub link: Link,
     /// Counters, by name.
@@ -37,6 +43,8 @@ pub struct BuiltInStatus {
     pub joined: Vec<MacAddr>,
     /// Stations that have tried another passphrase.
     pub wrong_keys: Vec<MacAddr>,
+    /// What became of the last echo requests that its gateway has sent to each station.
+    pub echoes: BTreeMap<MacAddr, Echoes>,
 }
 
 /// One card's radio.
@@ -59,10 +67,14 @@ pub struct RadioStatus {
     pub at: Instant,
     /// The cards, by number.
     pub cards: Vec<CardStatus>,
+    /// The numbers of the lanes to which VMs are attached, whether their drivers run or not.
+    pub attached: BTreeSet<usize>,
     /// vMACs by the number of their lane, those that exist.
     pub vmacs: BTreeMap<usize, VmacStatus>,
     /// The built-in access points.
     pub built_ins: Vec<BuiltInStatus>,
+    /// What became of the access points' data frames, by station.
+    pub deliveries: BTreeMap<MacAddr, Delivered>,
     /// Counters of air, host drivers, NICs and built-in access points, by name; those of all cards together.
     pub counters: BTreeMap<String, u64>,
 }
@@ -94,11 +106,24 @@ impl RadioStatus {
                 .iter()
                 .map(|card| self::card(card, at))
                 .collect(),
+            attached: wifi.attached().collect(),
             vmacs,
             built_ins: wifi.built_ins().iter().map(built_in).collect(),
+            deliveries: deliveries(wifi),
             counters: counters(wifi, at, lag),
         }
     }
+}
+
+/// Of all access points, whoever runs them.
+fn deliveries(wifi: &Wifi) -> BTreeMap<MacAddr, Delivered> {
+    let mut all: BTreeMap<MacAddr, Delivered> = BTreeMap::new();
+    let built_ins = wifi.built_ins().iter();
+    let built_ins = built_ins.flat_map(|served| served.deliveries.iter());
+    for (station, delivered) in wifi.access_points().deliveries().iter().chain(built_ins) {
+        all.entry(station).or_default().add(delivered);
+    }
+    all
 }
 
 fn counters(wifi: &Wifi, at: Instant, lag: Micros) -> BTreeMap<String, u64> {
@@ -152,7 +177,8 @@ fn vmacs_of(wifi: &Wifi, card: &Card) -> impl Iterator<Item = (usize, VmacStatus
             address: Some(view.address).filter(|address| address.is_station()),
             bssid: Some(view.bssid).filter(|bssid| bssid.is_station()),
             channel: view.channel,
-            associated: view.associated,
+            associated: view.associated && view.mode == Mode::Station,
+            ibss: view.mode == Mode::Adhoc,
             link: wifi.journal().link(lane),
             counters: named::vmac(&counters),
         };
@@ -165,5 +191,6 @@ fn built_in(served: &Served) -> BuiltInStatus {
         name: served.name.clone(),
         joined: served.bss.joined().map(|(station, _)| station).collect(),
         wrong_keys: served.wrong_keys.iter().copied().collect(),
+        echoes: served.gateway.echoes().collect(),
     }
 }

@@ -139,6 +139,11 @@ impl Wifi {
         Some((tenant.card, tenant.vm?))
     }
 
+    /// The numbers of the lanes to which VMs are attached.
+    pub fn attached(&self) -> impl Iterator<Item = usize> {
+        self.tenants.attached()
+    }
+
     /// What was counted of a lane's VM at times when it had another VM-ID.
     pub(crate) fn counted_before(&self, lane: LaneId) -> VmCounters {
         let tenant = self.tenants.get(lane);

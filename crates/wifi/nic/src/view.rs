@@ -2,7 +2,7 @@
 
 use airlane_dot11::{Channel, MacAddr};
 use airlane_lane::{Instant, Micros};
-use airlane_waist::{MissedBeacons, PowerSave, VmId};
+use airlane_waist::{MissedBeacons, Mode, PowerSave, VmId};
 
 use crate::channel::context::find;
 use crate::counters::{Counters, VmCounters};
@@ -20,7 +20,9 @@ pub struct VmacView {
     pub bssid: MacAddr,
     /// Where its driver has configured it to be; `None` before that.
     pub channel: Option<Channel>,
-    /// Its driver has associated with the BSS.
+    /// What its driver has made of it.
+    pub mode: Mode,
+    /// Its driver has associated with the BSS, or has joined it where that is an IBSS.
     pub associated: bool,
     /// Its share of the airtime relative to the other vMACs', 1 to [`crate::MAX_WEIGHT`].
     pub weight: u16,
@@ -58,6 +60,7 @@ impl Nic {
             address: vmac.address().unwrap_or_default(),
             bssid: vmac.bssid().unwrap_or_default(),
             channel: vmac.channel(),
+            mode: vmac.mode(),
             associated: vmac.associated(),
             weight: self.tx.airtime.weight(vm),
             beacons: vmac.beacons.counts(),

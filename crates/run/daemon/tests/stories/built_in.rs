@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use airlane_ap::Drop;
+use airlane_ap::gateway::{Echoes, ProbeKind};
 use airlane_lane::Micros;
 
 use crate::cell::{Cell, gateway};
@@ -64,6 +65,33 @@ fn two_vms_of_one_network_reach_each_other_and_not_those_of_another() {
     }
     assert_eq!(cell.joined(0).len(), 2);
     assert_eq!(cell.joined(1), [cell.guests[foreign].address]);
+}
+
+#[test]
+fn a_gateway_sees_by_answers_and_acknowledgements_that_a_vm_is_reached() {
+    let mut cell = Cell::new(6, &[Some("a passphrase")]);
+    let (vm, absent) = (cell.guest(0), cell.guest(0));
+    cell.join(&[vm]);
+    let before = cell.delivered(0, vm);
+    cell.probe(0, vm, ProbeKind::Echo, 10);
+    let all = Echoes {
+        sent: 10,
+        answered: 10,
+    };
+    assert_eq!(cell.echoes(0, vm), Some(all));
+    cell.probe(0, vm, ProbeKind::Datagrams, 50);
+    let after = cell.delivered(0, vm);
+    assert_eq!(after.acknowledged - before.acknowledged, 60);
+    assert!(after.acknowledged_bytes - before.acknowledged_bytes > 50 * 1_500);
+    assert_eq!(after.failed, 0);
+    cell.probe(0, absent, ProbeKind::Echo, 3);
+    cell.probe(0, absent, ProbeKind::Datagrams, 3);
+    let none = Echoes {
+        sent: 3,
+        answered: 0,
+    };
+    assert_eq!(cell.echoes(0, absent), Some(none));
+    assert_eq!(cell.delivered(0, absent).acknowledged, 0);
 }
 
 /// The octet of the traffic map in which the first seven association IDs are.

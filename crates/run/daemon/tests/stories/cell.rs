@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use airlane_air::{AirConfig, PathLoss, Position, RadioConfig};
 use airlane_ap::Config;
-use airlane_ap::gateway::Network;
-use airlane_daemon::{AccessPoints, BuiltIn, Tuning, Wifi};
+use airlane_ap::gateway::{Echoes, Network, Probe, ProbeKind};
+use airlane_daemon::{AccessPoints, BuiltIn, Delivered, Tuning, Wifi};
 use airlane_dot11::{Dbm, MacAddr, frame::FrameKind};
 use airlane_lane::{Instant, Micros};
 
@@ -176,6 +176,36 @@ impl Cell {
         let replies = &self.guests[number].host.as_ref().expect("a host").replies;
         assert!(replies.iter().all(|(from, _)| *from == to));
         replies.iter().map(|(_, sequence)| *sequence).collect()
+    }
+
+    /// Has the gateway of an access point send so many frames to a VM, 5 ms apart, and waits for what becomes of them.
+    pub fn probe(&mut self, ap: usize, number: usize, kind: ProbeKind, count: u16) {
+        let probe = Probe {
+            station: self.guests[number].address,
+            kind,
+            count,
+            interval: Micros::from_millis(5),
+        };
+        let now = self.now();
+        self.world().radio.built_ins_mut().probe(now, ap, probe);
+        self.advance(Micros::from_millis(u64::from(count) * 5 + 200));
+    }
+
+    /// What became of the gateway's echo requests to a VM.
+    pub fn echoes(&self, ap: usize, number: usize) -> Option<Echoes> {
+        let world = self.world();
+        let served = world.radio.built_ins().iter().nth(ap)?;
+        let own = |(station, echoes)| (station == self.guests[number].address).then_some(echoes);
+        served.gateway.echoes().find_map(own)
+    }
+
+    /// What became of an access point's data frames to a VM.
+    pub fn delivered(&self, ap: usize, number: usize) -> Delivered {
+        let world = self.world();
+        let served = world.radio.built_ins().iter().nth(ap);
+        let own = |(station, count)| (station == self.guests[number].address).then_some(count);
+        let mut all = served.expect("an access point").deliveries.iter();
+        all.find_map(own).unwrap_or_default()
     }
 
     /// The counters of an access point.

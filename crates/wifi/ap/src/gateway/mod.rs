@@ -8,10 +8,13 @@ mod counters;
 mod dhcp;
 mod names;
 mod network;
+mod probe;
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use airlane_dot11::MacAddr;
+use airlane_lane::Instant;
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
     ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetFrame, EthernetProtocol,
@@ -20,10 +23,15 @@ use smoltcp::wire::{
 
 use dhcp::Leases;
 use network::HOP_LIMIT;
+use probe::Prober;
 
 pub use counters::GatewayCounters;
 pub use names::HostNames;
 pub use network::Network;
+pub use probe::{Echoes, Probe, ProbeKind};
+
+/// Stations whose addresses are remembered: a flood of strangers must not fill our memory.
+const MAX_SEEN: usize = 1_024;
 
 /// What became of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +48,9 @@ pub enum Taken {
 pub struct Gateway {
     network: Network,
     leases: Leases,
+    /// Addresses that stations have sent from, whoever gave them.
+    seen: BTreeMap<MacAddr, Ipv4Addr>,
+    prober: Prober,
     counters: GatewayCounters,
 }
 
@@ -50,6 +61,8 @@ impl Gateway {
         Self {
             network,
             leases,
+            seen: BTreeMap::new(),
+            prober: Prober::default(),
             counters: GatewayCounters::default(),
         }
     }
@@ -62,6 +75,48 @@ impl Gateway {
     /// Addresses given so far, by station.
     pub fn leases(&self) -> impl Iterator<Item = (MacAddr, Ipv4Addr)> {
         self.leases.given()
+    }
+
+    /// Begins to send a series of frames to a station.
+    pub fn probe(&mut self, now: Instant, probe: Probe) {
+        self.prober.start(now, probe);
+    }
+
+    /// The next frame of such a series that is due.
+    pub fn next_probe(&mut self, now: Instant) -> Option<Vec<u8>> {
+        let Self {
+            network,
+            leases,
+            seen,
+            prober,
+            ..
+        } = self;
+        let leased = |station| leases.given().find(|(known, _)| *known == station);
+        let address = |station| {
+            let seen = seen.get(&station).copied();
+            seen.or_else(|| leased(station).map(|(_, address)| address))
+        };
+        prober.next(now, network, address)
+    }
+
+    /// When the next one is due.
+    pub fn probe_due(&self) -> Option<Instant> {
+        self.prober.due()
+    }
+
+    /// What has become of the last series of echo requests to each station.
+    pub fn echoes(&self) -> impl Iterator<Item = (MacAddr, Echoes)> {
+        self.prober.echoes()
+    }
+
+    /// The address of a frame's sender, if it is one of this network.
+    fn see(&mut self, station: EthernetAddress, address: Ipv4Addr) {
+        let mask = u32::MAX.checked_shl(32 - u32::from(self.network.prefix.min(32)));
+        let own = |address: Ipv4Addr| address.to_bits() & mask.unwrap_or(0);
+        let known = self.seen.len() < MAX_SEEN || self.seen.contains_key(&MacAddr(station.0));
+        if known && own(address) == own(self.network.address) && address != self.network.address {
+            self.seen.insert(MacAddr(station.0), address);
+        }
     }
 
     /// Takes in a frame of a station.
@@ -93,6 +148,7 @@ impl Gateway {
         else {
             return Ok(Taken::NotHere);
         };
+        self.see(source_hardware_addr, source_protocol_addr);
         if target_protocol_addr != self.network.address {
             return Ok(Taken::NotHere);
         }
@@ -116,6 +172,7 @@ impl Gateway {
     fn ipv4(&mut self, frame: &EthernetFrame<&[u8]>) -> smoltcp::wire::Result<Taken> {
         let packet = Ipv4Packet::new_checked(frame.payload())?;
         let header = Ipv4Repr::parse(&packet, &ChecksumCapabilities::default())?;
+        self.see(frame.src_addr(), header.src_addr);
         let fragment = packet.more_frags() || packet.frag_offset() != 0;
         let own = header.dst_addr == self.network.address;
         let for_us = own || header.dst_addr == Ipv4Addr::BROADCAST;
@@ -184,13 +241,17 @@ impl Gateway {
     ) -> smoltcp::wire::Result<Taken> {
         let caps = ChecksumCapabilities::default();
         let packet = Icmpv4Packet::new_checked(payload)?;
-        let Icmpv4Repr::EchoRequest {
-            ident,
-            seq_no,
-            data,
-        } = Icmpv4Repr::parse(&packet, &caps)?
-        else {
-            return Ok(Taken::Silent);
+        let (ident, seq_no, data) = match Icmpv4Repr::parse(&packet, &caps)? {
+            Icmpv4Repr::EchoRequest {
+                ident,
+                seq_no,
+                data,
+            } => (ident, seq_no, data),
+            Icmpv4Repr::EchoReply { ident, seq_no, .. } => {
+                self.prober.answered(MacAddr(to.0), ident, seq_no);
+                return Ok(Taken::Silent);
+            }
+            _ => return Ok(Taken::Silent),
         };
         self.counters.echo += 1;
         let reply = Icmpv4Repr::EchoReply {

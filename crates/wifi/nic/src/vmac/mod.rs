@@ -95,6 +95,13 @@ impl Vmac {
         config.map_or(0, |config| config.association_id & 0x3fff)
     }
 
+    /// What its driver has made of it; a station before that.
+    pub(crate) fn mode(&self) -> Mode {
+        self.config
+            .as_ref()
+            .map_or(Mode::Station, |config| config.mode)
+    }
+
     /// Where its driver has configured it to be.
     pub(crate) fn channel(&self) -> Option<Channel> {
         self.config.as_ref().map(|config| config.channel)
