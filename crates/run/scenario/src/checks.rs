@@ -2,7 +2,7 @@
 
 use super::error::{ScenarioError, Source};
 use super::{fields, raw};
-use crate::model::{Action, ApKind, Check, CheckKind, Scenario, Walk};
+use crate::model::{Action, ApKind, Check, CheckKind, Scenario, Uplink, Walk};
 use toml::Spanned;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -40,6 +40,17 @@ fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<C
         "isolated" => CheckKind::Isolated,
         "ping" => CheckKind::Ping {
             count: fields::within(source, "count", raw.count.as_ref(), 1..=1000, 10)?,
+        },
+        "downlink" => CheckKind::Downlink {
+            seconds: seconds(5)?,
+            udp_mbps: fields::within(source, "udp_mbps", raw.udp_mbps.as_ref(), 1..=100, 4)?,
+            min_percent: fields::within(
+                source,
+                "min_percent",
+                raw.min_percent.as_ref(),
+                0.0..=100.0,
+                90.0,
+            )?,
         },
         "throughput" => CheckKind::Throughput {
             seconds: seconds(5)?,
@@ -81,7 +92,7 @@ fn check_kind(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<C
         },
         other => {
             let message = format!("there is no check `{other}`");
-            let remedy = "use one of: associated, refused, ping, isolated, throughput, steady, rekeyed, power-save, life-cycle, high-throughput, roamed, outage, killed";
+            let remedy = "use one of: associated, refused, ping, isolated, downlink, throughput, steady, rekeyed, power-save, life-cycle, high-throughput, roamed, outage, killed";
             return Err(source.error(&raw.kind.span(), message, remedy));
         }
     })
@@ -171,6 +182,7 @@ fn refuse_stray_keys(source: Source, kind: &CheckKind, raw: &raw::Check) -> Resu
     let used: &[&str] = match kind {
         CheckKind::Associated | CheckKind::Refused | CheckKind::Isolated => &[],
         CheckKind::Ping { .. } => &["count"],
+        CheckKind::Downlink { .. } => &["seconds", "udp_mbps", "min_percent"],
         CheckKind::Throughput { .. } => &["seconds", "udp_mbps", "min_mbps"],
         CheckKind::Steady { .. } => &["seconds", "min_percent"],
         CheckKind::Rekeyed { .. } => &["seconds"],
@@ -216,7 +228,8 @@ fn allowed(
         .vm
         .as_ref()
         .map_or_else(|| raw.kind.span(), Spanned::span);
-    if *kind != CheckKind::Associated && (external(vm) || witness.is_some_and(external)) {
+    let inside = external(vm) && !kind.is_seen_from_outside();
+    if inside || witness.is_some_and(external) {
         let message = format!(
             "airlane cannot run the check `{}` inside an external VM",
             kind.word()
@@ -224,10 +237,11 @@ fn allowed(
         return Err(source.error(
             &place,
             message,
-            "name a VM that airlane starts, or use the check `associated`",
+            "name a VM that airlane starts, or use a check that needs nobody in the VM: associated, refused, ping, downlink",
         ));
     }
     refuse_without_hostapd(source, scenario, &place, kind, vm)?;
+    refuse_behind_tap(source, scenario, &place, kind, vm)?;
     if let Some(witness) = witness {
         refuse_without_hostapd(source, scenario, &place, kind, witness)?;
     }
@@ -237,6 +251,35 @@ fn allowed(
         .filter(|check| check.vm == vm)
         .map(|check| check.name.clone());
     fields::unique(source, "check name", &name.to_owned(), &place, taken)
+}
+
+/// What the gateway sends of its own accord it cannot send where the host is the gateway.
+fn refuse_behind_tap(
+    source: Source,
+    scenario: &Scenario,
+    place: &std::ops::Range<usize>,
+    kind: &CheckKind,
+    vm: usize,
+) -> Result<()> {
+    let vm = scenario.vms.get(vm);
+    let network = vm.and_then(|vm| scenario.network_of(vm));
+    let behind_tap = network.filter(|ap| matches!(ap.kind, ApKind::BuiltIn(Uplink::Tap(_))));
+    let external = vm.is_some_and(|vm| vm.external);
+    let is_sent = match kind {
+        CheckKind::Downlink { .. } => true,
+        CheckKind::Ping { .. } => external,
+        _ => false,
+    };
+    let (Some(ap), true) = (behind_tap, is_sent) else {
+        return Ok(());
+    };
+    let message = format!(
+        "the gateway of `{}` is the host behind its TAP device, which airlane does not have send the check `{}`",
+        ap.name,
+        kind.word()
+    );
+    let remedy = "ping the VM from the host, or use another uplink";
+    Err(source.error(place, message, remedy))
 }
 
 /// Some checks need what a built-in access point has not.

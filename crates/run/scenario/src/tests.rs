@@ -668,19 +668,35 @@ fn a_check_made_twice_of_one_vm_is_refused() {
 }
 
 #[test]
-fn inside_an_external_vm_only_association_can_be_checked() {
+fn of_an_external_vm_only_what_is_seen_from_outside_can_be_checked() {
     let (_, text) = with_line("passphrase = \"a wrong one\"", "external = true");
+    let (text, _) = text.split_once("[[check]]\nkind = \"killed\"").unwrap();
+    for kind in ["ping", "refused", "downlink"] {
+        let text = text.replace("kind = \"ping\"\ncount = 5", &format!("kind = \"{kind}\""));
+        assert!(
+            Scenario::parse(Path::new("s.toml"), &text).is_ok(),
+            "{kind}"
+        );
+    }
+    let text = text.replace("kind = \"ping\"\ncount = 5", "kind = \"isolated\"");
     let line = text
         .lines()
-        .position(|line| line == "kind = \"ping\"")
+        .position(|line| line == "kind = \"isolated\"")
         .unwrap()
         + 1;
     refused_at(
         &text,
         line,
-        "cannot run the check `ping` inside an external VM",
-        "associated",
+        "cannot run the check `isolated` inside an external VM",
+        "associated, refused, ping, downlink",
     );
+}
+
+#[test]
+fn a_gateway_that_is_the_host_sends_no_check() {
+    let text = "[[access_point]]\nname='a'\nchannel=36\naddress='10.0.0.1/24'\nkind='built-in'\n\
+                uplink='tap'\n[[vm]]\nname='it'\n[[check]]\nkind='downlink'\n";
+    refused_at(text, 10, "the gateway of `a` is the host", "another uplink");
 }
 
 #[test]

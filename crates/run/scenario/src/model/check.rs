@@ -25,6 +25,15 @@ pub enum CheckKind {
         /// How many, 1 to 1000.
         count: u64,
     },
+    /// Its card acknowledges what its access point's end sends to it, whether anybody in it listens or not.
+    Downlink {
+        /// How long, in seconds.
+        seconds: u64,
+        /// Offered load, Mb/s.
+        udp_mbps: u64,
+        /// The least part of the data frames that it must acknowledge, as per cent.
+        min_percent: f64,
+    },
     /// It reaches no other subnet and no VM in one.
     Isolated,
     /// iperf3, TCP and UDP, both ways, at the same time as all others.
@@ -149,10 +158,19 @@ impl CheckKind {
             Self::Associated
             | Self::Refused
             | Self::Ping { .. }
+            | Self::Downlink { .. }
             | Self::Isolated
             | Self::LifeCycle { .. }
             | Self::Roamed(_) => None,
         }
+    }
+
+    /// What can be seen of it from outside of the VM: by its card and its access point.
+    pub(crate) const fn is_seen_from_outside(&self) -> bool {
+        matches!(
+            self,
+            Self::Associated | Self::Refused | Self::Ping { .. } | Self::Downlink { .. }
+        )
     }
 
     /// The word for it in a scenario.
@@ -161,6 +179,7 @@ impl CheckKind {
             Self::Associated => "associated",
             Self::Refused => "refused",
             Self::Ping { .. } => "ping",
+            Self::Downlink { .. } => "downlink",
             Self::Isolated => "isolated",
             Self::Throughput { .. } => "throughput",
             Self::Steady { .. } => "steady",
