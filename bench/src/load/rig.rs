@@ -204,6 +204,7 @@ impl Measurement {
 fn daemon(setting: &Setting, folder: &std::path::Path) -> DaemonConfig {
     let card = |number| VmCard {
         transport: Transport::default(),
+        socket: None,
         name: format!("vm{number}"),
         model: Model::Wifi5300,
         address: address(number),

@@ -10,7 +10,7 @@ use anyhow::Context;
 
 use airlane_guests::setup::Setup;
 use airlane_harness::report::Report;
-use airlane_harness::{Options, Stream};
+use airlane_harness::{Hold, Options, Stream};
 use airlane_scenario::{Scenario, Vmm};
 
 /// Each takes the better part of a minute.
@@ -128,7 +128,8 @@ impl Guests {
             out: self.folder.path().join("run"),
             kernel: None,
             stream: Stream::Error,
-            hold: false,
+            hold: Hold::No,
+            run_dir: None,
             trace: None,
         };
         let ended = airlane_harness::run(&self.scenario, &self.setup, &options)?;

@@ -11,7 +11,7 @@ mod trace;
 
 use crate::doctor;
 use airlane_guests::setup::Setup;
-use airlane_harness::{self as harness, Ended, Options, Stream};
+use airlane_harness::{self as harness, Ended, Hold, Options, Stream};
 use airlane_scenario::{Scenario, Vmm};
 use clap::{Parser, Subcommand};
 use std::io::Write;
@@ -27,6 +27,8 @@ Examples:
   airlane run scenarios/two-networks.toml        Two VMs, two networks, one card
   airlane run scenarios/vm-killed.toml --json    The report on standard output
   airlane run SCENARIO --kernel 6.12 --out /tmp/o  Another guest kernel, another output folder
+  airlane run scenarios/external.toml            Attach VMs of your own; ends when they have gone, or by Ctrl-C
+  airlane run SCENARIO --run-dir /run/airlane --run-group libvirt-qemu   The same for libvirt
   airlane check SCENARIO                         Only read and check the scenario
   airlane show --watch                           How the VMs of the run stand, every second
   airlane events --json | jq .event              What happens to them
@@ -104,6 +106,15 @@ struct RunArguments {
     /// Keep everything up after the checks, until Ctrl-C
     #[arg(long)]
     hold: bool,
+    /// End with the last check also where VMs of your own are attached: for CI
+    #[arg(long, conflicts_with = "hold")]
+    no_hold: bool,
+    /// Where external VMs find their cards, by a path that stays the same: DIR/NAME.sock
+    #[arg(long, value_name = "DIR")]
+    run_dir: Option<PathBuf>,
+    /// The group whose members may attach there, such as libvirt-qemu
+    #[arg(long, value_name = "GROUP", requires = "run_dir")]
+    run_group: Option<String>,
     /// Record when each frame passes each stage of its way, as Chrome trace events, for Perfetto
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -183,6 +194,10 @@ fn run(arguments: &RunArguments) -> ExitCode {
     if let Some(vmm) = arguments.vmm {
         scenario.run.vmm = vmm;
     }
+    if arguments.run_dir.is_some() && !scenario.vms.iter().any(|vm| vm.external) {
+        let error = "--run-dir is where VMs with `external = true` find their cards, and the scenario has none";
+        return fail(format!("{error}\n  remedy: run without it"), BAD_INPUT);
+    }
     if let Err(error) = harness::feasible(&scenario) {
         return fail(format!("{error:#}"), BAD_INPUT);
     }
@@ -204,8 +219,16 @@ fn run(arguments: &RunArguments) -> ExitCode {
         } else {
             Stream::Out
         },
-        hold: arguments.hold,
+        hold: match (arguments.hold, arguments.no_hold) {
+            (true, _) => Hold::UntilInterrupted,
+            (false, true) => Hold::No,
+            (false, false) => Hold::WhileExternal,
+        },
         trace: arguments.trace.clone(),
+        run_dir: arguments
+            .run_dir
+            .clone()
+            .map(|folder| (folder, arguments.run_group.clone())),
     };
     match harness::run(&scenario, &setup, &options) {
         Ok(ended) => conclude(&ended, arguments.json, &options),

@@ -61,6 +61,22 @@ fn a_good_scenario_without_setup_says_what_to_run() {
 }
 
 #[test]
+fn a_folder_for_external_vms_is_refused_where_there_are_none() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("good.toml"), VALID).unwrap();
+    let output = airlane(folder.path(), &["run", "good.toml", "--run-dir", "cards"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("external = true"),
+        "{}",
+        stderr(&output)
+    );
+    let output = airlane(folder.path(), &["run", "good.toml", "--run-group", "kvm"]);
+    assert_eq!(output.status.code(), Some(2), "a group without a folder");
+    assert!(!folder.path().join("cards").exists());
+}
+
+#[test]
 fn doctor_tells_what_is_missing_and_how_to_get_it() {
     let folder = tempfile::tempdir().unwrap();
     let output = airlane(folder.path(), &["doctor", "--json"]);

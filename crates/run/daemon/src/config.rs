@@ -63,6 +63,8 @@ pub enum Transport {
 pub struct VmCard {
     /// How it is attached.
     pub transport: Transport,
+    /// Where its VMM attaches; none: a socket in the daemon's folder.
+    pub socket: Option<PathBuf>,
     /// The VM's name.
     pub name: String,
     /// Which card.

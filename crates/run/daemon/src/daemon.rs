@@ -186,7 +186,8 @@ impl Daemon {
         reactor: &mut Reactor<Wifi>,
     ) -> anyhow::Result<()> {
         let index = parts.at.lane.index();
-        let socket = common.run_dir.join(format!("card{index}.sock"));
+        let own = || common.run_dir.join(format!("card{index}.sock"));
+        let socket = parts.at.vm.socket.clone().unwrap_or_else(own);
         let polled = parts.tuning.threads == Threads::Engine;
         if polled && parts.at.vm.transport == Transport::VfioUser {
             reactor.add(polled_card(parts, &socket)?);

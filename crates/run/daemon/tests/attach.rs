@@ -34,6 +34,7 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         let vm = |number| VmCard {
             transport: Transport::VfioUser,
+            socket: None,
             name: format!("vm{number}"),
             model: Model::Wifi5300,
             address: address(number),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// QEMU's name for the card.
 pub const CARD: &str = "card";
 /// QEMU's name for the port that the card is plugged into.
-const SLOT: &str = "card-slot";
+pub(crate) const SLOT: &str = "card-slot";
 
 /// What a guest is attached to, besides its console and agent.
 #[derive(Clone, Debug)]
@@ -93,17 +93,8 @@ pub fn command(setup: &Setup, machine: &Machine) -> Vec<String> {
     words
 }
 
-/// What the user's own QEMU needs besides its own arguments.
-pub fn external(memory: u64, card: &Path) -> Vec<String> {
-    let mut words = vec!["-m".to_owned(), memory.to_string()];
-    words.extend(shared_memory(memory));
-    let card = json!({"driver": CARD_DEVICE, "socket": address(card)});
-    words.extend(["-device".to_owned(), card.to_string()]);
-    words
-}
-
 /// Memory that the card's process can map.
-fn shared_memory(megabytes: u64) -> [String; 4] {
+pub(crate) fn shared_memory(megabytes: u64) -> [String; 4] {
     [
         "-object".to_owned(),
         format!("memory-backend-memfd,id=mem,size={megabytes}M,share=on"),
@@ -122,7 +113,17 @@ fn address(socket: &Path) -> Value {
 
 /// The card in the slot that can be emptied and filled while the VM runs; for `-device` and `device_add`.
 pub fn card_in_slot(socket: &Path) -> Value {
-    json!({"driver": CARD_DEVICE, "socket": address(socket), "id": CARD, "bus": SLOT})
+    card_in(SLOT, CARD, socket)
+}
+
+/// A card that is served at `socket`, behind the port `bus`.
+pub(crate) fn card_in(bus: &str, id: &str, socket: &Path) -> Value {
+    json!({"driver": CARD_DEVICE, "socket": address(socket), "id": id, "bus": bus})
+}
+
+/// The port that the card is plugged into; `chassis` is a number that no other port of the machine has.
+pub(crate) fn root_port(chassis: u8) -> String {
+    format!("pcie-root-port,id={SLOT},chassis={chassis},slot=1")
 }
 
 /// A card sits behind a port of its own: a root bus takes and gives up nothing while the VM runs. hwsim is
@@ -131,7 +132,7 @@ fn device(device: &Device) -> Vec<String> {
     match device {
         Device::Card(socket) => vec![
             "-device".to_owned(),
-            format!("pcie-root-port,id={SLOT},chassis=1,slot=1"),
+            root_port(1),
             "-device".to_owned(),
             card_in_slot(socket).to_string(),
             "-vga".to_owned(),
@@ -223,15 +224,6 @@ mod tests {
                  -device vhost-user-test-device-pci,virtio-id=29,num_vqs=2,vq_size=256,chardev=hwsim"
             ),
             "{line}"
-        );
-    }
-
-    #[test]
-    fn an_external_vm_is_told_memory_and_card_and_nothing_else() {
-        assert_eq!(
-            shell_line(&external(512, Path::new("/run/a b/card1.sock"))),
-            "-m 512 -object memory-backend-memfd,id=mem,size=512M,share=on -machine memory-backend=mem \
-             -device '{\"driver\":\"vfio-user-pci\",\"socket\":{\"path\":\"/run/a b/card1.sock\",\"type\":\"unix\"}}'"
         );
     }
 

@@ -10,6 +10,8 @@ pub enum State {
     /// An external VM that has not attached its card yet.
     #[default]
     Waiting,
+    /// The VMM of an external VM has attached its card, which no driver has started yet.
+    Attached,
     /// The kernel boots.
     Booting,
     /// The agent speaks.
@@ -18,6 +20,8 @@ pub enum State {
     DriverUp,
     /// It looks for its network.
     Scanning,
+    /// An external VM is in an IBSS, without an access point.
+    Ibss,
     /// In its BSS, with its key.
     Associated,
     /// With an IPv4 address.
@@ -37,10 +41,12 @@ impl State {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Waiting => "waiting for it",
+            Self::Attached => "attached",
             Self::Booting => "booting",
             Self::Booted => "booted",
             Self::DriverUp => "driver up",
             Self::Scanning => "scanning",
+            Self::Ibss => "in an IBSS",
             Self::Associated => "associated",
             Self::Addressed => "addressed",
             Self::Serving => "serving",
@@ -138,6 +144,12 @@ impl View {
         }
     }
 
+    /// In the access-point VM: whether an access point has told that the credentials of the station `mac` are wrong.
+    pub fn refuses(&self, mac: &str) -> bool {
+        let mut told = self.wrong_keys.iter().chain(&self.eap_failures);
+        told.any(|(_, station)| station == mac)
+    }
+
     /// Takes an event in; true when the state has changed.
     pub fn apply(&mut self, event: &Event) -> bool {
         match event.name.as_str() {
@@ -202,7 +214,7 @@ impl View {
         if !self.go(State::Associated, event) {
             return false;
         }
-        self.ssid = value(event, "ssid");
+        self.ssid = value(event, "ssid").map(|ssid| super::ssid::decoded(&ssid));
         self.bssid = value(event, "bssid");
         self.key_mgmt = value(event, "key_mgmt");
         self.associations = self.associations.saturating_add(1);
@@ -344,6 +356,13 @@ mod tests {
         assert_eq!(view.bssid.as_deref(), Some("02:00:00:00:01:01"));
         assert_eq!(view.gateway.as_deref(), Some("192.168.1.1"));
         assert!(view.stray.is_empty());
+    }
+
+    #[test]
+    fn an_ssid_outside_ascii_is_known_by_its_octets() {
+        let mut lines = UP.to_vec();
+        lines[3] = r"event associated ssid=B\xc3\xbcro bssid=02:00:00:00:01:01 key_mgmt=WPA2-PSK";
+        assert_eq!(view_after(&lines).ssid.as_deref(), Some("Büro"));
     }
 
     #[test]

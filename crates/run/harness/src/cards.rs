@@ -6,14 +6,15 @@ use crate::control::by_channel;
 use crate::control::{KnownVm, Names, SOCKET, Server};
 use airlane_air::{AirConfig, PathLoss, Position};
 use airlane_ap::Config;
-use airlane_ap::gateway::{HostNames, Network};
+use airlane_ap::gateway::{Echoes, HostNames, Network, Probe};
 use airlane_daemon::journal::VmEvent;
 use airlane_daemon::uplink::{self, UserNetwork};
 use airlane_daemon::{
-    BuiltIn, CardConfig, CardStatus, Daemon, DaemonConfig, DaemonStatus, Placed, Site, Transport,
-    Tuning, VmCard,
+    BuiltIn, CardConfig, CardStatus, Daemon, DaemonConfig, DaemonStatus, Delivered, Placed, Site,
+    Transport, Tuning, VmCard,
 };
 use airlane_dot11::{Dbm, MacAddr};
+use airlane_guests::external::RunFolder;
 use airlane_guests::setup::Setup;
 use airlane_guests::state::View;
 use airlane_iwl::{Model, microcode};
@@ -42,8 +43,18 @@ pub struct Cards(Daemon, Option<TraceFile>);
 /// One VM's virtual MAC.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vmac {
-    /// Whether the NIC holds anything for it.
+    /// Whether a VMM is attached.
+    pub attached: bool,
+    /// Whether the NIC holds anything for it: its driver has started the card.
     pub exists: bool,
+    /// Its address, once its driver has set one.
+    pub address: Option<String>,
+    /// Whether it is a member of an IBSS, which is no association.
+    pub ibss: bool,
+    /// Signal of the last frame from its access point, dBm.
+    pub signal: Option<i64>,
+    /// VMMs that have connected, and the ranges of memory that they have mapped with a file and without one.
+    pub mapped: (u64, u64, u64),
     /// Whether it is associated, as the NIC sees it.
     pub associated: bool,
     /// Its access point, once chosen.
@@ -55,11 +66,13 @@ pub struct Vmac {
 }
 
 impl Cards {
-    /// Opens all sockets in `folder`; the air is recorded in `capture`. `setup` knows where passt is.
+    /// Opens all sockets in `folder`, those for external VMs in `shared` if there is one; the air is recorded in
+    /// `capture`. `setup` knows where passt is.
     pub fn start(
         scenario: &Scenario,
         setup: &Setup,
         folder: &Path,
+        shared: Option<&RunFolder>,
         capture: PathBuf,
     ) -> Result<Self> {
         let positions = scenario
@@ -76,7 +89,7 @@ impl Cards {
             air: air(&scenario.air),
             run_dir: folder.to_owned(),
             capture: Some(capture),
-            cards: cards(scenario),
+            cards: cards(scenario, shared),
             access_point_vms: scenario
                 .hostapds()
                 .next()
@@ -86,9 +99,12 @@ impl Cards {
             built_ins: built_ins(scenario),
             uplinks: uplinks(scenario, setup)?,
         });
-        daemon
-            .map(|daemon| Self(daemon, None))
-            .context("cannot serve the cards")
+        let daemon = daemon.context("cannot serve the cards")?;
+        let external = scenario.vms.iter().filter(|vm| vm.external);
+        for (vm, folder) in external.flat_map(|vm| Some((vm, shared?))) {
+            folder.open(&vm.name)?;
+        }
+        Ok(Self(daemon, None))
     }
 
     /// Where VM `index` attaches its card.
@@ -126,6 +142,25 @@ impl Cards {
     /// Puts a card, by its number in the scenario, and with it all VMs on it, elsewhere.
     pub fn place_card(&self, card: usize, at: scenario::Position) -> Result<()> {
         self.0.handle().place(Placed::Card(card), position(at))
+    }
+
+    /// Has the gateway of a built-in access point, by its number among them, send a series of frames.
+    pub fn probe(&self, access_point: usize, probe: Probe) -> Result<()> {
+        self.0.handle().probe(access_point, probe)
+    }
+
+    /// What became of such echo requests to a station.
+    pub fn echoes(&self, access_point: usize, station: MacAddr) -> Result<Echoes> {
+        let status = self.0.status()?;
+        let access_point = status.radio.built_ins.get(access_point);
+        let echoes = access_point.and_then(|ap| ap.echoes.get(&station)).copied();
+        Ok(echoes.unwrap_or_default())
+    }
+
+    /// What became of the access points' data frames to a station.
+    pub fn delivered(&self, station: MacAddr) -> Result<Delivered> {
+        let deliveries = self.0.status()?.radio.deliveries;
+        Ok(deliveries.get(&station).copied().unwrap_or_default())
     }
 
     /// What has happened to the VMs lately, and then what happens.
@@ -180,7 +215,7 @@ fn names(scenario: &Scenario) -> Names {
 }
 
 /// The scenario's cards, each as it is written, with its own VMs.
-fn cards(scenario: &Scenario) -> Vec<CardConfig> {
+fn cards(scenario: &Scenario, shared: Option<&RunFolder>) -> Vec<CardConfig> {
     let cards = scenario.cards.iter().enumerate();
     let config = |(index, card): (usize, &scenario::Card)| CardConfig {
         name: card.name.clone(),
@@ -188,13 +223,13 @@ fn cards(scenario: &Scenario) -> Vec<CardConfig> {
         tx_power: TX_POWER,
         scan_cache: Micros((card.scan_cache * 1e6) as u64),
         tuning: tuning(card),
-        vms: vm_cards(scenario, index),
+        vms: vm_cards(scenario, index, shared),
     };
     cards.map(config).collect()
 }
 
 /// What the VMs on one card have of it. The scenario lists VMs card by card, as the daemon numbers them.
-fn vm_cards(scenario: &Scenario, card: usize) -> Vec<VmCard> {
+fn vm_cards(scenario: &Scenario, card: usize, shared: Option<&RunFolder>) -> Vec<VmCard> {
     let vms = scenario.vms.iter().enumerate();
     let own = vms.filter(|(_, vm)| vm.on == card);
     own.map(|(index, vm)| VmCard {
@@ -202,6 +237,9 @@ fn vm_cards(scenario: &Scenario, card: usize) -> Vec<VmCard> {
             Vmm::Qemu => Transport::VfioUser,
             Vmm::Uml => Transport::PciDev,
         },
+        socket: shared
+            .filter(|_| vm.external)
+            .map(|folder| folder.socket(&vm.name)),
         name: vm.name.clone(),
         model: vm.model,
         address: vm.mac,
@@ -349,16 +387,32 @@ fn position(scenario::Position([x, y, z]): scenario::Position) -> Position {
 }
 
 fn vmac(status: &DaemonStatus, index: usize) -> Vmac {
+    let card = status.cards.get(index);
+    let of_card = |name| card.and_then(|counts| counts.get(name)).copied();
+    let of_card = |name| of_card(name).unwrap_or(0);
+    let attached = Vmac {
+        attached: status.radio.attached.contains(&index),
+        mapped: (
+            of_card("vfio_connections"),
+            of_card("vfio_maps"),
+            of_card("vfio_maps_without_file"),
+        ),
+        ..Vmac::default()
+    };
     let Some(known) = status.radio.vmacs.get(&index) else {
-        return Vmac::default();
+        return attached;
     };
     let count = |name| known.counters.get(name).copied();
     Vmac {
         exists: true,
+        address: known.address.map(|address| address.to_string()),
+        ibss: known.ibss,
+        signal: known.link.signal.map(|signal| signal.0.round() as i64),
         associated: known.associated,
         bssid: known.bssid.map(|bssid| bssid.to_string()),
         bytes: count("sent_bytes").zip(count("received_bytes")),
         keys: count("keys_set").unwrap_or_default(),
+        ..attached
     }
 }
 
@@ -437,7 +491,7 @@ mod tests {
 
     #[test]
     fn each_card_has_its_own_place_vms_and_tuning() {
-        let [attic, cellar] = &cards(&two())[..] else {
+        let [attic, cellar] = &cards(&two(), None)[..] else {
             panic!("two cards");
         };
         assert_eq!((attic.position.z, cellar.position.x), (3.0, 30.0));
@@ -487,7 +541,7 @@ mod tests {
             air: AirConfig::default(),
             run_dir: folder.path().to_owned(),
             capture: None,
-            cards: cards(&scenario),
+            cards: cards(&scenario, None),
             access_point_vms: Vec::new(),
             built_ins: Vec::new(),
             uplinks: Vec::new(),

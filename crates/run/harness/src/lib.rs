@@ -10,14 +10,18 @@
     reason = "time-outs of real processes need the real clock"
 )]
 
+mod announce;
 mod cards;
 mod checks;
 pub mod control;
+mod external;
 mod folder;
 mod jobs;
 mod member;
+mod memory_watch;
 mod message;
 mod progress;
+mod record;
 pub mod report;
 mod rows;
 mod run;
@@ -26,6 +30,7 @@ mod stop;
 mod table;
 mod up;
 
+pub use external::Hold;
 pub use folder::{PRIVATE_PREFIX, Private};
 pub use progress::Stream;
 pub use run::{Ended, Options, default_output, feasible, kernels, run};

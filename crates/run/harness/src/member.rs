@@ -72,6 +72,8 @@ pub struct Member {
     pub started: Instant,
     /// When its agent first spoke.
     pub booted: Option<Instant>,
+    /// When an external VM was first seen to have chosen an access point.
+    pub tried: Option<Instant>,
     /// All console logs, the latest last.
     pub consoles: Vec<PathBuf>,
     running: Option<(Process, Agent)>,
@@ -90,6 +92,7 @@ impl Member {
             generation: 0,
             started: Instant::now(),
             booted: None,
+            tried: None,
             consoles: Vec::new(),
             running: None,
             orders: PathBuf::new(),

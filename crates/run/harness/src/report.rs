@@ -10,6 +10,9 @@ pub struct Report {
     pub scenario: String,
     /// True when the run came to its end and every check passed.
     pub passed: bool,
+    /// True while the run goes on: what stands here is what is known so far.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub running: bool,
     /// Why the run ended before its last check.
     pub error: Option<String>,
     /// From the start of the first VM to the end of the last check, or of a run that ended before it.
@@ -252,6 +255,17 @@ mod tests {
         let report = sample();
         assert_eq!(report["vms"][0].get("card_name"), None);
         assert_eq!(report["vms"][1]["card_name"], "attic");
+    }
+
+    #[test]
+    fn a_report_says_that_the_run_goes_on_only_while_it_does() {
+        assert_eq!(sample().get("running"), None);
+        let running = Report {
+            running: true,
+            ..Report::default()
+        };
+        let running = serde_json::to_value(running).unwrap();
+        assert!(running["running"] == true && schema().is_valid(&running));
     }
 
     #[test]

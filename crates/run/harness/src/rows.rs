@@ -34,10 +34,14 @@ fn row(scenario: &Scenario, index: usize, member: &Member, rates: &[Option<(f64,
         .filter(|(index, ap)| ap.network == *index && ap.kind == ApKind::Hostapd)
         .map(|(_, ap)| ap.ssid.as_str())
         .collect();
-    let network = vm
-        .and_then(|vm| scenario.network_of(vm))
-        .map(|ap| ap.ssid.clone());
     let view = &member.view;
+    // An external VM is where its user has put it, which need not be where the scenario wants it.
+    let network = vm.map(|vm| match vm.external {
+        true => view.ssid.clone().unwrap_or_default(),
+        false => scenario
+            .network_of(vm)
+            .map_or_else(String::new, |ap| ap.ssid.clone()),
+    });
     Row {
         name: member.name.clone(),
         state: view.state,
@@ -63,13 +67,20 @@ pub fn rate(
 }
 
 /// An external VM has no agent: what its vMAC does is all that is known.
-pub fn show_external(view: &mut View, vmac: &Vmac) {
-    view.state = match (vmac.exists, vmac.associated) {
-        (false, _) => State::Waiting,
-        (true, false) => State::Scanning,
-        (true, true) => State::Associated,
+pub fn show_external(view: &mut View, vmac: &Vmac, scenario: &Scenario) {
+    view.state = match vmac {
+        vmac if vmac.exists && vmac.associated => State::Associated,
+        vmac if vmac.exists && vmac.ibss && vmac.bssid.is_some() => State::Ibss,
+        vmac if vmac.exists => State::Scanning,
+        vmac if vmac.attached => State::Attached,
+        _ => State::Waiting,
     };
-    view.bssid = vmac.bssid.clone().filter(|_| vmac.associated);
+    let joined = matches!(view.state, State::Associated | State::Ibss);
+    view.bssid = vmac.bssid.clone().filter(|_| joined);
+    view.mac = vmac.address.clone();
+    let mut points = scenario.access_points.iter();
+    let at = points.find(|ap| view.bssid.as_deref() == Some(ap.bssid.to_string().as_str()));
+    view.ssid = at.map(|ap| ap.ssid.clone());
 }
 
 #[cfg(test)]
@@ -83,22 +94,63 @@ mod tests {
         assert_eq!(super::rate(None, Some((1, 1)), 1.0), None);
     }
 
+    fn scenario() -> Scenario {
+        let text = "[[access_point]]\nname='corp'\nchannel=36\naddress='10.0.0.1/24'\n\
+                    [[access_point]]\nname='cafe'\nchannel=40\naddress='10.0.1.1/24'\n\
+                    [[vm]]\nname='it'\njoin='corp'\nexternal=true\n";
+        Scenario::parse(std::path::Path::new("s.toml"), text).unwrap()
+    }
+
+    fn at(bssid: &str) -> Vmac {
+        Vmac {
+            attached: true,
+            exists: true,
+            associated: true,
+            bssid: Some(bssid.to_owned()),
+            ..Vmac::default()
+        }
+    }
+
     #[test]
     fn an_external_vm_is_what_its_vmac_is() {
-        let mut view = View::default();
-        let bssid = Some("02:00:00:00:01:01".to_owned());
-        show_external(
-            &mut view,
-            &Vmac {
-                keys: 0,
-                exists: true,
-                associated: true,
-                bssid: bssid.clone(),
-                bytes: None,
-            },
+        let (scenario, mut view) = (scenario(), View::default());
+        let cafe = "02:00:00:00:01:02";
+        let mut shown = |vmac: &Vmac| {
+            show_external(&mut view, vmac, &scenario);
+            (view.state, view.ssid.clone(), view.bssid.clone())
+        };
+        let ssid = Some("cafe".to_owned());
+        assert_eq!(
+            shown(&at(cafe)),
+            (State::Associated, ssid, Some(cafe.to_owned()))
         );
-        assert_eq!((view.state, view.bssid.clone()), (State::Associated, bssid));
-        show_external(&mut view, &Vmac::default());
-        assert_eq!((view.state, view.bssid), (State::Waiting, None));
+        let starting = Vmac {
+            attached: true,
+            ..Vmac::default()
+        };
+        assert_eq!(shown(&starting), (State::Attached, None, None));
+        assert_eq!(shown(&Vmac::default()), (State::Waiting, None, None));
+    }
+
+    #[test]
+    fn progress_of_an_external_vm_names_the_network_that_it_is_in() {
+        let scenario = scenario();
+        let mut member = Member::new("it", None);
+        show_external(&mut member.view, &at("02:00:00:00:01:02"), &scenario);
+        assert_eq!(row(&scenario, 0, &member, &[]).network, "cafe");
+        show_external(&mut member.view, &Vmac::default(), &scenario);
+        assert_eq!(row(&scenario, 0, &member, &[]).network, "");
+    }
+
+    #[test]
+    fn a_member_of_an_ibss_is_not_associated() {
+        let mut view = View::default();
+        let member = Vmac {
+            associated: false,
+            ibss: true,
+            ..at("02:aa:bb:cc:dd:ee")
+        };
+        show_external(&mut view, &member, &scenario());
+        assert_eq!((view.state, view.ssid), (State::Ibss, None));
     }
 }

@@ -1,23 +1,28 @@
 //! A run: everything is brought up, checked, taken down, and reported.
 
+use crate::announce;
 use crate::cards::{self, Cards};
 use crate::checks::{self, Findings};
 use crate::control::Server;
+use crate::external::{self, Hold};
 use crate::folder::{Output, Private};
 use crate::jobs::Jobs;
 use crate::member::{Boots, Member, Recipe};
+use crate::memory_watch::MemoryWatch;
 use crate::message::SignalWatch;
 use crate::progress::{Progress, Stream};
+use crate::record;
 use crate::report::{self, Report};
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_guests::certificates::Certificates;
-use airlane_guests::qemu::{self, Device};
+use airlane_guests::external::RunFolder;
+use airlane_guests::qemu::Device;
 use airlane_guests::setup::Setup;
 use airlane_guests::{config, joining, state::View};
 use airlane_scenario::{ACCESS_POINT_VM, Scenario, Vmm};
 use airlane_trace::Figures;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -28,6 +33,9 @@ const ACCESS_POINT_MEMORY: u64 = 256;
 /// A medium that was this late has lost beacons and time-outs of guests: twice the usual beacon interval, 102.4 ms.
 const TOO_LATE: Duration = Duration::from_millis(200);
 
+/// How often a report is written while a run is held.
+const WRITE_AGAIN: Duration = Duration::from_secs(10);
+
 /// What the command line says about a run.
 pub struct Options {
     /// The output folder.
@@ -36,10 +44,12 @@ pub struct Options {
     pub kernel: Option<String>,
     /// Where progress goes.
     pub stream: Stream,
-    /// Keep all up after the checks until Ctrl-C.
-    pub hold: bool,
+    /// What is done when the checks are made.
+    pub hold: Hold,
     /// Where the ways of all frames are written.
     pub trace: Option<PathBuf>,
+    /// The folder where external VMs find their cards, and the group that is let in.
+    pub run_dir: Option<(PathBuf, Option<String>)>,
 }
 
 /// How a run has ended.
@@ -71,37 +81,88 @@ impl Ended {
 pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ended> {
     let kernel = options.kernel.as_deref().or(scenario.run.kernel.as_deref());
     let output = Output::create(&options.out)?;
+    let shared = options.run_dir.as_ref();
+    let shared = shared.map(|(path, group)| RunFolder::create(path, group.as_deref()));
     let mut session = session(scenario, setup, &output, options.stream)?;
+    session.shared = shared.transpose()?;
     let _signals = SignalWatch::start(session.sender.clone())?;
     let mut findings = Findings::new(scenario.vms.len());
-    let began = Instant::now();
-    let checked = go(&mut session, &mut findings, kernel, options);
+    let (began, mut control) = (Instant::now(), None);
+    let checked = go(
+        &mut session,
+        &mut findings,
+        kernel,
+        options,
+        began,
+        &mut control,
+    );
     let seconds = began.elapsed().as_secs_f64();
-    let held = checked.and_then(|control| match options.hold {
-        true => hold(&mut session, control),
-        false => Ok(()),
-    });
-    let stop = held.err();
+    // What comes while all is held changes nothing of what was found, and VMs that go take their vMACs with them.
+    let known = record::so_far(&session, &findings, began);
+    note(&output, &known);
+    let stop = until_over(&mut session, &findings, checked, options.hold, began).err();
+    drop(control);
     checks::consoles(&mut session, &mut findings, stop.is_none());
     if stop.is_some() {
         findings.add_missing(scenario);
     }
-    let (views, counters, trace) = take_down(session)?;
+    let (mut counters, trace) = take_down(session)?;
+    for (vm, counts) in known.counters.vmacs {
+        counters.vmacs.entry(vm).or_insert(counts);
+    }
     let report = Report {
         scenario: scenario.name.clone(),
         passed: stop.is_none() && findings.passed(),
+        running: false,
         error: stop.as_ref().map(ToString::to_string),
         seconds,
-        vms: vms(scenario, &views, &findings),
+        vms: known.vms,
         checks: findings.checks,
         counters,
     };
-    write(&output, &report)?;
+    record::write(&output, &report)?;
     Ok(Ended {
         report,
         stop,
         trace,
     })
+}
+
+/// Holds what is to be held, after the checks or after an interruption. A report is written now and then meanwhile.
+fn until_over(
+    session: &mut Session,
+    findings: &Findings,
+    checked: Result<(), Stop>,
+    hold: Hold,
+    began: Instant,
+) -> Result<(), Stop> {
+    let mut written = Instant::now();
+    let mut meanwhile = |session: &Session| {
+        if written.elapsed() >= WRITE_AGAIN {
+            written = Instant::now();
+            note(session.output, &record::so_far(session, findings, began));
+        }
+    };
+    match checked {
+        Ok(()) => external::hold(session, hold, &mut meanwhile),
+        Err(Stop::Interrupted(signal)) if hold != Hold::No => {
+            external::farewell(session, signal)?;
+            Err(Stop::Interrupted(signal))
+        }
+        Err(stop) => {
+            if hold != Hold::No {
+                external::after_failure(session, &stop)?;
+            }
+            Err(stop)
+        }
+    }
+}
+
+/// Writes what is known so far. A disk that is full for a moment ends no run: the last report is written all the same.
+fn note(output: &Output, report: &Report) {
+    if let Err(error) = record::write(output, report) {
+        tracing::warn!(%error, "the report so far was not written");
+    }
 }
 
 /// An error when the scenario asks for what no run can do: what a VM's VMM cannot.
@@ -157,12 +218,14 @@ fn session<'a>(
         cards: None,
         card_positions: scenario.cards.iter().map(|card| card.position).collect(),
         private: Private::create()?,
+        shared: None,
         output,
         sender,
         messages,
         jobs: Jobs::default(),
         next_tick: Instant::now(),
         looked: Instant::now(),
+        memory: vec![MemoryWatch::default(); scenario.vms.len()],
     })
 }
 
@@ -172,17 +235,23 @@ fn go(
     findings: &mut Findings,
     kernel: Option<&str>,
     options: &Options,
-) -> Result<Server, Stop> {
+    began: Instant,
+    control: &mut Option<Server>,
+) -> Result<(), Stop> {
+    let mut noted = |session: &Session, findings: &Findings| {
+        note(session.output, &record::so_far(session, findings, began));
+    };
     let capture = session.output.file("air.pcapng");
-    let folder = session.private.path();
-    let mut cards = Cards::start(session.scenario, session.setup, folder, capture)?;
+    let (folder, shared) = (session.private.path(), session.shared.as_ref());
+    let mut cards = Cards::start(session.scenario, session.setup, folder, shared, capture)?;
     if let Some(file) = &options.trace {
         cards.trace(session.scenario, file)?;
     }
-    let control = cards.control(session.scenario, session.private.path())?;
+    *control = Some(cards.control(session.scenario, session.private.path())?);
     session.members = members(session, &cards, kernel)?;
-    announce_external(session, &cards)?;
+    announce::external_vms(session, &cards)?;
     session.cards = Some(cards);
+    noted(session, findings);
     for number in (0..session.members.len()).rev() {
         session.start(number)?;
     }
@@ -191,21 +260,7 @@ fn go(
     // The first look at the cards after all are up, for the checks that compare.
     session.next_tick = Instant::now();
     session.step(Instant::now())?;
-    checks::all(session, findings)?;
-    Ok(control)
-}
-
-/// Keeps all up, the control socket too, until Ctrl-C, which is the ordinary end here.
-fn hold(session: &mut Session, _control: Server) -> Result<(), Stop> {
-    session
-        .progress
-        .say("all checks made; holding until Ctrl-C");
-    loop {
-        match session.step(Instant::now() + Duration::from_secs(1)) {
-            Err(Stop::Interrupted(_)) => return Ok(()),
-            other => other?,
-        }
-    }
+    checks::all(session, findings, &mut noted)
 }
 
 /// All VMs of the scenario, then the one with the access points, if there are any but built-in ones.
@@ -241,36 +296,9 @@ fn members(session: &Session, cards: &Cards, kernel: Option<&str>) -> Result<Vec
     Ok(members)
 }
 
-/// Tells how to attach the VMs that the user starts.
-fn announce_external(session: &mut Session, cards: &Cards) -> Result<()> {
-    for (index, vm) in session
-        .scenario
-        .vms
-        .iter()
-        .enumerate()
-        .filter(|(_, vm)| vm.external)
-    {
-        let arguments = qemu::shell_line(&qemu::external(vm.memory, cards.card(index)?));
-        session.progress.say(&format!(
-            "waiting for your VM `{}`; start QEMU 10.1 or newer with:",
-            vm.name
-        ));
-        session.progress.say_plain(&arguments);
-        for line in joining::how_to_join(session.output.path(), session.scenario, vm) {
-            session.progress.say(&line);
-        }
-    }
-    Ok(())
-}
-
-/// Stops everything; what was known of the guests, and the counters.
-fn take_down(mut session: Session) -> Result<(Vec<View>, report::Counters, Option<Figures>)> {
+/// Stops everything; the counters.
+fn take_down(mut session: Session) -> Result<(report::Counters, Option<Figures>)> {
     let scenario = session.scenario;
-    let views = session
-        .members
-        .iter()
-        .map(|member| member.view.clone())
-        .collect();
     session.progress.end();
     let cards = session.cards.take();
     // What is counted of a vMAC, and of its beacons, goes with its VM: it is read before.
@@ -280,42 +308,11 @@ fn take_down(mut session: Session) -> Result<(Vec<View>, report::Counters, Optio
         .transpose();
     drop(session);
     let Some(cards) = cards else {
-        return Ok((views, report::Counters::default(), None));
+        return Ok((report::Counters::default(), None));
     };
     let (mut counters, trace) = cards.stop(scenario)?;
     counters.keep(before?.unwrap_or_default());
-    Ok((views, counters, trace))
-}
-
-fn vms(scenario: &Scenario, views: &[View], findings: &Findings) -> Vec<report::Vm> {
-    let numbered = scenario.vms.iter().enumerate();
-    let entry = |(index, vm): (usize, &airlane_scenario::Vm)| {
-        let view = views.get(index).cloned().unwrap_or_default();
-        let measured = findings.measured.get(index).cloned().unwrap_or_default();
-        report::Vm {
-            name: vm.name.clone(),
-            card_name: scenario.card_name(vm).map(str::to_owned),
-            driver: view.driver,
-            kernel: view.kernel,
-            mac: view.mac,
-            ssid: view.ssid,
-            bssid: view.bssid,
-            key_mgmt: view.key_mgmt,
-            pmf: measured.pmf,
-            eap: measured.eap,
-            signal_dbm: measured.signal,
-            ping: measured.ping,
-            tcp_mbps: measured.tcp,
-            udp_mbps: measured.udp,
-        }
-    };
-    numbered.map(entry).collect()
-}
-
-fn write(output: &Output, report: &Report) -> Result<()> {
-    let path = output.file("report.json");
-    let text = serde_json::to_string_pretty(report)?;
-    std::fs::write(&path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
+    Ok((counters, trace))
 }
 
 /// The output folder when none is named.

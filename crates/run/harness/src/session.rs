@@ -5,16 +5,21 @@ use super::cards::{Cards, Vmac};
 use super::folder::{Output, Private};
 use super::jobs::{Finished, Job, Jobs};
 use super::member::Member;
+use super::memory_watch::{self, MemoryWatch};
 use super::message::{Message, Receiver, Sender};
 use super::progress::Progress;
 use super::rows;
 use super::stop::Stop;
+use airlane_ap::gateway::{Echoes, Probe};
+use airlane_daemon::Delivered;
 use airlane_daemon::journal::VmEvent;
+use airlane_dot11::MacAddr;
 use airlane_guests::agent::Heard;
+use airlane_guests::external::RunFolder;
 use airlane_guests::line::Line;
 use airlane_guests::setup::Setup;
 use airlane_guests::state::{State, View};
-use airlane_scenario::{Position, Scenario};
+use airlane_scenario::{ApKind, Position, Scenario};
 use anyhow::{Context, anyhow};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -43,12 +48,16 @@ pub struct Session<'a> {
     /// Where each card stands now.
     pub card_positions: Vec<Position>,
     pub(super) private: Private,
+    /// Where external VMs find their cards, if not in the private folder.
+    pub(super) shared: Option<RunFolder>,
     pub(super) output: &'a Output,
     pub(super) sender: Sender,
     pub(super) messages: Receiver,
     pub(super) jobs: Jobs,
     pub(super) next_tick: Instant,
     pub(super) looked: Instant,
+    /// By VM: whether its memory can be reached.
+    pub(super) memory: Vec<MemoryWatch>,
 }
 
 impl Session<'_> {
@@ -85,6 +94,32 @@ impl Session<'_> {
     pub fn events(&self) -> Result<mpsc::Receiver<VmEvent>, Stop> {
         let cards = self.cards.as_ref().context("there is no card")?;
         Ok(cards.events()?)
+    }
+
+    /// The number, among built-in access points, of that of a VM's network; none where hostapd runs it.
+    pub fn built_in_of(&self, vm: usize) -> Option<usize> {
+        let network = self.scenario.network_of(self.scenario.vms.get(vm)?)?;
+        let points = self.scenario.access_points.iter();
+        let mut built_ins = points.filter(|ap| ap.kind != ApKind::Hostapd);
+        built_ins.position(|ap| ap.bssid == network.bssid)
+    }
+
+    /// Has the gateway of a built-in access point send a series of frames.
+    pub fn probe(&self, access_point: usize, probe: Probe) -> Result<(), Stop> {
+        let cards = self.cards.as_ref().context("there is no card")?;
+        Ok(cards.probe(access_point, probe)?)
+    }
+
+    /// What became of such echo requests to a station.
+    pub fn echoes(&self, access_point: usize, station: MacAddr) -> Result<Echoes, Stop> {
+        let cards = self.cards.as_ref().context("there is no card")?;
+        Ok(cards.echoes(access_point, station)?)
+    }
+
+    /// What became of the access points' data frames to a station.
+    pub fn delivered(&self, station: MacAddr) -> Result<Delivered, Stop> {
+        let cards = self.cards.as_ref().context("there is no card")?;
+        Ok(cards.delivered(station)?)
     }
 
     /// Gives an order to the monitor of the guest's QEMU.
@@ -213,8 +248,14 @@ impl Session<'_> {
             }
             let external = self.scenario.vms.get(index).is_some_and(|vm| vm.external);
             if let (true, Some(member)) = (external, self.members.get_mut(index)) {
-                rows::show_external(&mut member.view, vmac);
+                rows::show_external(&mut member.view, vmac, self.scenario);
+                if vmac.bssid.is_some() {
+                    member.tried.get_or_insert_with(Instant::now);
+                }
             }
+        }
+        for line in memory_watch::missing(self.scenario, &mut self.memory, &vmacs) {
+            self.progress.say(&line);
         }
         self.vmacs = vmacs;
         Ok(())
@@ -282,6 +323,14 @@ impl Session<'_> {
     /// The number of the access-point VM, if there is one.
     pub fn access_points(&self) -> usize {
         self.scenario.vms.len()
+    }
+
+    /// The address under which a VM is on the air: an external one's is what its card says, for its user may change it.
+    pub fn address(&self, vm: usize) -> Option<String> {
+        let known = self.scenario.vms.get(vm)?;
+        let own = self.vmacs.get(vm).filter(|_| known.external);
+        let own = own.and_then(|vmac| vmac.address.clone());
+        Some(own.unwrap_or_else(|| known.mac.to_string()))
     }
 
     /// The state of a guest.

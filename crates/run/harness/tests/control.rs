@@ -38,6 +38,7 @@ impl World {
                 tuning: Tuning::default(),
                 vms: vec![VmCard {
                     transport: Transport::default(),
+                    socket: None,
                     name: "it".to_owned(),
                     model: Model::default(),
                     address: ADDRESS,

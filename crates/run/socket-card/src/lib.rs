@@ -71,6 +71,15 @@ pub struct SocketCard {
 impl SocketCard {
     /// Attaches to the card that is served at `socket`, with fresh memory.
     pub fn attach(socket: &Path) -> anyhow::Result<Self> {
+        Self::attach_with(socket, true)
+    }
+
+    /// The same with memory that the card's process cannot map, as QEMU attaches when its guest's memory has no file.
+    pub fn attach_without_shared_memory(socket: &Path) -> anyhow::Result<Self> {
+        Self::attach_with(socket, false)
+    }
+
+    fn attach_with(socket: &Path, shared: bool) -> anyhow::Result<Self> {
         let stream = UnixStream::connect(socket)
             .with_context(|| format!("cannot attach to the card at {}", socket.display()))?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -86,7 +95,7 @@ impl SocketCard {
             id: 0,
             traffic: Traffic::default(),
         };
-        card.introduce(&file)?;
+        card.introduce(Some(&file).filter(|_| shared))?;
         Ok(card)
     }
 
@@ -104,14 +113,14 @@ impl SocketCard {
         let _ = poll(&mut fds, limit.as_ref());
     }
 
-    /// Version, memory, interrupts.
-    fn introduce(&mut self, file: &File) -> anyhow::Result<()> {
+    /// Version, memory with the file behind it, interrupts.
+    fn introduce(&mut self, file: Option<&File>) -> anyhow::Result<()> {
         self.ask(command::VERSION, &[0; 4], None)?;
         let mut map = Vec::new();
         map.extend(32_u32.to_ne_bytes());
         map.extend(READ_WRITE.to_ne_bytes());
         map.extend([0_u64, 0, MEMORY].map(u64::to_ne_bytes).concat());
-        self.ask(command::DMA_MAP, &map, Some(file.as_fd()))?;
+        self.ask(command::DMA_MAP, &map, file.map(AsFd::as_fd))?;
         let set = [20, EVENTFD_TRIGGER, MSI, 0, 1]
             .map(u32::to_ne_bytes)
             .concat();

@@ -8,7 +8,9 @@ use std::fmt;
 
 use airlane_dot11::{Channel, Dbm, MacAddr, Rate};
 use airlane_lane::{Instant, LaneId, Micros, Seldom};
-use airlane_waist::{Command, Event, Mode, Received, Refusal, Reply, ScanEvent, TxStatus, VifConfig};
+use airlane_waist::{
+    Command, Event, Mode, Received, Refusal, Reply, ScanEvent, TxStatus, VifConfig,
+};
 use enum_map::{Enum, EnumMap};
 
 /// A new association this soon after the last one ended says which access point was left.

@@ -6,6 +6,7 @@ use super::peers::{self, Answers};
 use super::secrets::Secrets;
 use crate::session::Session;
 use crate::stop::Stop;
+use airlane_guests::state::{State, View};
 use airlane_scenario::Check;
 
 /// Looks at what is known, and asks both ends of each association.
@@ -42,13 +43,17 @@ pub fn contradictions(session: &Session, number: usize) -> Vec<String> {
     let Some(network) = scenario.access_point_of(vm, bssid) else {
         return vec!["no such network".to_owned()];
     };
-    let (mac, bssid, view) = (vm.mac.to_string(), network.bssid.to_string(), &member.view);
+    let mac = session.address(number).unwrap_or_default();
+    let (bssid, view) = (network.bssid.to_string(), &member.view);
     let mut facts = Facts::default();
     if !vm.external {
         facts.expect("its MAC address", view.mac.as_deref(), &mac);
         facts.expect("its SSID", view.ssid.as_deref(), &network.ssid);
         let key_mgmt = network.security.key_mgmt();
         facts.expect("its key management", view.key_mgmt.as_deref(), key_mgmt);
+    }
+    if let (true, Some(elsewhere)) = (vm.external, elsewhere(view, &network.ssid)) {
+        return vec![elsewhere];
     }
     facts.expect("its BSSID", view.bssid.as_deref(), &bssid);
     let seen = session
@@ -67,6 +72,17 @@ pub fn contradictions(session: &Session, number: usize) -> Vec<String> {
     wrong
 }
 
+/// Where an external VM is, if not in the network that it is to join: all else follows from that.
+fn elsewhere(view: &View, expected: &str) -> Option<String> {
+    let found = match (&view.ssid, view.state) {
+        (Some(ssid), _) if ssid == expected => return None,
+        (Some(ssid), _) => format!("in the network {ssid:?}"),
+        (None, State::Associated) => "at an access point of nobody here".to_owned(),
+        (None, state) => state.to_string(),
+    };
+    Some(format!("it is {found}, not in {expected:?}"))
+}
+
 /// Whether, of the access points that hold a key for an address, the one with this name is one, and none is outside of its network.
 /// Within the network the one that a station has left may hold its key until the station has been idle for minutes.
 fn is_there_only(at: &[&str], name: &str, same_network: &[&str]) -> bool {
@@ -76,11 +92,11 @@ fn is_there_only(at: &[&str], name: &str, same_network: &[&str]) -> bool {
 fn summary(session: &Session, number: usize, answers: &Answers) -> String {
     let view = session.members.get(number).map(|member| &member.view);
     let text = |value: Option<&String>| value.cloned().unwrap_or_else(|| "?".to_owned());
-    let vm = session.scenario.vms.get(number);
-    let mac = vm.map_or_else(String::new, |vm| vm.mac.to_string());
+    let mac = session.address(number).unwrap_or_default();
     let bssid = text(view.and_then(|view| view.bssid.as_ref()));
     let mut text = format!("{mac} at {bssid}");
-    if let Some(key_mgmt) = view.and_then(|view| view.key_mgmt.as_ref()) {
+    let told = view.and_then(|view| view.key_mgmt.clone());
+    if let Some(key_mgmt) = told.or_else(|| answers.key_mgmt()) {
         text += &format!(" with {key_mgmt}");
     }
     if let Some(eap) = answers.eap() {
@@ -110,6 +126,24 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_external_vm_in_another_network_is_named_with_it() {
+        let view = |ssid: Option<&str>, state| View {
+            ssid: ssid.map(str::to_owned),
+            state,
+            ..View::default()
+        };
+        let found = |ssid, state| elsewhere(&view(ssid, state), "corp");
+        assert_eq!(found(Some("corp"), State::Associated), None);
+        let cafe = found(Some("cafe"), State::Associated).unwrap();
+        assert!(
+            cafe.contains("in the network \"cafe\", not in \"corp\""),
+            "{cafe}"
+        );
+        let ibss = found(None, State::Ibss).unwrap();
+        assert!(ibss.contains("in an IBSS"), "{ibss}");
+    }
 
     #[test]
     fn a_key_in_another_network_is_none_in_the_own() {

@@ -55,7 +55,7 @@ pub fn stop(session: &mut Session, vms: &[usize]) -> Result<Vec<Option<Stream>>,
 /// BusyBox: `64 bytes from 10.0.0.1: seq=7 ttl=64 time=1.234 ms`, at the end
 /// `9 packets transmitted, 8 packets received, …`.
 fn parse(output: &str) -> Option<Stream> {
-    let sent = super::ping::parse(output)?.sent;
+    let sent = super::ping_words::parse(output)?.sent;
     let mut answers: Vec<(u64, f64)> = output.lines().filter_map(answer).collect();
     answers.dedup_by_key(|(number, _)| *number);
     let mut arrivals: Vec<f64> = answers.iter().map(|(_, seconds)| *seconds).collect();

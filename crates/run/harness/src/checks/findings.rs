@@ -19,6 +19,8 @@ pub struct Findings {
 pub struct Measured {
     /// Management frames are protected; none where nobody was asked.
     pub pmf: Option<bool>,
+    /// How the key of a VM came about that is not asked itself, as its access point says.
+    pub key_mgmt: Option<String>,
     /// Who it is to its access point.
     pub eap: Option<report::Eap>,
     /// Echo requests to its gateway.
@@ -35,6 +37,7 @@ impl Measured {
     pub(super) fn note_security(&mut self, answers: &peers::Answers) {
         self.pmf = Some(answers.pmf());
         self.eap = answers.eap();
+        self.key_mgmt = answers.key_mgmt();
     }
 }
 

@@ -4,7 +4,7 @@
 use super::findings::{Findings, vm_name};
 use super::gateway::gateway;
 use super::iperf::{self, Transfer};
-use super::{ping, throughput};
+use super::{ping_words as ping, throughput};
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::up;

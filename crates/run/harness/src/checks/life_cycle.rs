@@ -5,7 +5,7 @@
 use super::findings::{Findings, vm_name};
 use super::gateway::gateway;
 use super::witness::{self, Witness};
-use super::{actions, associated, ping};
+use super::{actions, associated, ping_words as ping};
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_guests::state::State;

@@ -3,8 +3,10 @@
 mod actions;
 mod associated;
 mod console;
+mod downlink;
 mod echo;
 mod findings;
+mod from_gateway;
 mod gateway;
 mod high_throughput;
 mod iperf;
@@ -14,6 +16,7 @@ mod life_cycle;
 mod outage;
 mod peers;
 mod ping;
+mod ping_words;
 mod place;
 mod power_save;
 mod refused;
@@ -26,15 +29,20 @@ mod throughput;
 mod witness;
 
 pub use console::check as consoles;
-pub use findings::Findings;
+pub use findings::{Findings, Measured};
 
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_guests::state::State;
 use airlane_scenario::{Check, CheckKind};
 
-/// Makes all checks of the scenario. The one that kills comes last: it changes who is there.
-pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
+/// Makes all checks of the scenario, and has `noted` what is found after each kind. The one that kills comes last: it
+/// changes who is there.
+pub fn all(
+    session: &mut Session,
+    findings: &mut Findings,
+    noted: &mut dyn FnMut(&Session, &Findings),
+) -> Result<(), Stop> {
     let scenario = session.scenario;
     let of = |wanted: fn(&CheckKind) -> bool| -> Vec<&Check> {
         scenario
@@ -49,17 +57,25 @@ pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
         &of(|kind| *kind == CheckKind::Associated),
     )?;
     refused::check(session, findings, &of(|kind| *kind == CheckKind::Refused));
+    noted(session, findings);
     ping::check(
         session,
         findings,
         &of(|kind| matches!(kind, CheckKind::Ping { .. })),
     )?;
+    noted(session, findings);
     isolated::check(session, findings, &of(|kind| *kind == CheckKind::Isolated))?;
+    downlink::check(
+        session,
+        findings,
+        &of(|kind| matches!(kind, CheckKind::Downlink { .. })),
+    )?;
     throughput::check(
         session,
         findings,
         &of(|kind| matches!(kind, CheckKind::Throughput { .. })),
     )?;
+    noted(session, findings);
     steady::check(
         session,
         findings,
@@ -70,14 +86,18 @@ pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
         findings,
         &of(|kind| matches!(kind, CheckKind::Rekeyed { .. })),
     )?;
+    noted(session, findings);
     for check in of(|kind| matches!(kind, CheckKind::HighThroughput { .. })) {
         high_throughput::check(session, findings, check)?;
+        noted(session, findings);
     }
     for check in of(|kind| matches!(kind, CheckKind::Roamed(_))) {
         roamed::check(session, findings, check)?;
+        noted(session, findings);
     }
     for check in of(|kind| matches!(kind, CheckKind::Outage { .. })) {
         outage::check(session, findings, check)?;
+        noted(session, findings);
     }
     power_save::check(
         session,
@@ -86,9 +106,11 @@ pub fn all(session: &mut Session, findings: &mut Findings) -> Result<(), Stop> {
     )?;
     for check in of(|kind| matches!(kind, CheckKind::LifeCycle { .. })) {
         life_cycle::check(session, findings, check)?;
+        noted(session, findings);
     }
     for check in of(|kind| matches!(kind, CheckKind::Killed { .. })) {
         killed::check(session, findings, check)?;
+        noted(session, findings);
     }
     signals(session, findings)
 }

@@ -5,7 +5,7 @@
 use super::echo::{self, Stream};
 use super::findings::Findings;
 use super::gateway::gateway;
-use super::ping;
+use super::ping_words as ping;
 use super::place::{self, Place, places};
 use crate::session::Session;
 use crate::stop::Stop;

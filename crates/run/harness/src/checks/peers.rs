@@ -15,6 +15,20 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Between the two answers that one command prints.
 const NEXT: &str = "--";
 
+/// Selectors of authentication and key management suites (IEEE 802.11-2020 table 9-151; WPA: 00-50-f2), and
+/// wpa_supplicant's words for them.
+const AKM_SUITES: [(&str, &str); 9] = [
+    ("00-50-f2-1", "WPA/IEEE 802.1X/EAP"),
+    ("00-50-f2-2", "WPA-PSK"),
+    ("00-0f-ac-1", "WPA2/IEEE 802.1X/EAP"),
+    ("00-0f-ac-2", "WPA2-PSK"),
+    ("00-0f-ac-4", "FT-PSK"),
+    ("00-0f-ac-5", "WPA2-EAP-SHA256"),
+    ("00-0f-ac-6", "WPA2-PSK-SHA256"),
+    ("00-0f-ac-8", "SAE"),
+    ("00-0f-ac-18", "OWE"),
+];
+
 /// What one end says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Answer {
@@ -27,10 +41,12 @@ pub struct Answer {
 /// What both ends say.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// `wpa_cli status` and `wpa_cli pmksa`; none of an external VM, which is not asked.
-    pub vm: Option<Answer>,
+    /// `wpa_cli status` and `wpa_cli pmksa`.
+    pub vm: Answer,
     /// `hostapd_cli sta` and `hostapd_cli pmksa`.
     pub access_point: Answer,
+    /// The VM is not asked: the access point's word has to do.
+    pub external: bool,
 }
 
 impl Answer {
@@ -60,17 +76,32 @@ fn pmkid(line: &str) -> Option<(String, String)> {
 }
 
 impl Answers {
-    /// True when management frames are protected, as both say; of a VM that is not asked, its access point.
+    /// True when management frames are protected, as both say.
     pub fn pmf(&self) -> bool {
         let flags = self.access_point.get("flags").unwrap_or_default();
-        let says = |vm: &Answer| vm.get("pmf").is_some_and(|pmf| pmf != "0");
-        self.vm.as_ref().is_none_or(says) && flags.contains("[MFP]")
+        let vm = self.vm.get("pmf").is_some_and(|pmf| pmf != "0");
+        (vm || self.external) && flags.contains("[MFP]")
+    }
+
+    /// How the key of a VM came about that is not asked itself, in wpa_supplicant's words.
+    pub fn key_mgmt(&self) -> Option<String> {
+        let suite = self.access_point.get("AKMSuiteSelector");
+        let suite = suite.filter(|_| self.external)?;
+        let known = AKM_SUITES.iter().find(|(number, _)| *number == suite);
+        Some(known.map_or(suite, |(_, word)| word).to_owned())
     }
 
     /// Who the VM is to the access point's EAP server, and how it has proved it.
     pub fn eap(&self) -> Option<report::Eap> {
-        let selected = self.vm.as_ref()?.get("selectedMethod")?;
-        let method = selected.split_once("EAP-")?.1.trim_end_matches(')');
+        let method = match self.vm.get("selectedMethod") {
+            Some(selected) => selected.split_once("EAP-")?.1.trim_end_matches(')'),
+            // `25 (PEAP)`
+            None if self.external => {
+                let last = self.access_point.get("last_eap_type_as")?;
+                last.split_once('(')?.1.trim_end_matches(')')
+            }
+            None => return None,
+        };
         Some(report::Eap {
             method: method.to_owned(),
             identity: self.identity()?.to_owned(),
@@ -83,7 +114,7 @@ impl Answers {
 
     /// The secret that both ends name for `vm` at `bssid`; none when they differ or have none.
     pub fn common_secret(&self, vm: &str, bssid: &str) -> Option<&str> {
-        let of_vm = self.vm.as_ref()?.pmkids.get(bssid)?;
+        let of_vm = self.vm.pmkids.get(bssid)?;
         let of_access_point = self.access_point.pmkids.get(vm)?;
         (of_vm == of_access_point).then_some(of_vm.as_str())
     }
@@ -98,13 +129,22 @@ pub fn ask(session: &mut Session, checks: &[&Check]) -> Result<Vec<Answers>, Sto
             ask_access_point(session, check.vm)?,
         ));
     }
-    let answers = jobs.into_iter().map(|(vm, access_point)| {
+    let external = checks.iter().map(|check| is_external(session, check.vm));
+    let external: Vec<bool> = external.collect();
+    let answers = jobs.into_iter().zip(external);
+    let answers = answers.map(|((vm, access_point), external)| {
         Ok(Answers {
-            vm: vm.map(|job| answer(session, Some(job))).transpose()?,
+            external,
+            vm: answer(session, vm)?,
             access_point: answer(session, access_point)?,
         })
     });
     answers.collect()
+}
+
+fn is_external(session: &Session, number: usize) -> bool {
+    let vm = session.scenario.vms.get(number);
+    vm.is_some_and(|vm| vm.external)
 }
 
 /// A VM that is not ours is not asked.
@@ -118,7 +158,7 @@ fn ask_vm(session: &mut Session, number: usize) -> Result<Option<Job>, Stop> {
 }
 
 fn ask_access_point(session: &mut Session, number: usize) -> Result<Option<Job>, Stop> {
-    let (Some(cli), Some(mac)) = (hostapd_cli(session, number), mac(session, number)) else {
+    let (Some(cli), Some(mac)) = (hostapd_cli(session, number), session.address(number)) else {
         return Ok(None);
     };
     let command = format!("{cli} sta {mac}; echo {NEXT}; {cli} pmksa");
@@ -193,9 +233,29 @@ mod tests {
 
     fn answers(vm: &str, access_point: &str) -> Answers {
         Answers {
-            vm: Some(Answer::parse(vm)),
+            vm: Answer::parse(vm),
             access_point: Answer::parse(access_point),
+            external: false,
         }
+    }
+
+    #[test]
+    fn of_a_vm_that_is_not_asked_its_access_point_tells() {
+        let said = "flags=[AUTH][MFP]\nAKMSuiteSelector=00-0f-ac-8\nlast_eap_type_as=25 (PEAP)\n\
+                    dot1xAuthSessionUserName=carol\n";
+        let own = answers("", said);
+        let external = Answers {
+            external: true,
+            ..answers("", said)
+        };
+        assert_eq!((own.pmf(), own.key_mgmt(), own.eap()), (false, None, None));
+        assert!(external.pmf());
+        assert_eq!(external.key_mgmt().as_deref(), Some("SAE"));
+        let eap = external.eap().unwrap();
+        assert_eq!(
+            (eap.method.as_str(), eap.identity.as_str()),
+            ("PEAP", "carol")
+        );
     }
 
     #[test]
@@ -204,17 +264,6 @@ mod tests {
         assert!(!answers(&VM.replace("pmf=2", "pmf=0"), ACCESS_POINT).pmf());
         assert!(!answers(VM, &ACCESS_POINT.replace("[MFP]", "")).pmf());
         assert!(!answers("", "").pmf());
-        assert!(!answers("", ACCESS_POINT).pmf(), "it was asked");
-    }
-
-    #[test]
-    fn of_a_vm_that_is_not_asked_the_access_point_says_whether_management_is_protected() {
-        let of = |access_point: &str| Answers {
-            vm: None,
-            access_point: Answer::parse(access_point),
-        };
-        assert!(of(ACCESS_POINT).pmf());
-        assert!(!of(&ACCESS_POINT.replace("[MFP]", "")).pmf());
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Echo requests from each VM to its own gateway: none may be lost.
 
 use super::findings::Findings;
+use super::from_gateway;
 use super::gateway::gateway;
+use super::ping_words::{command, parse};
 use crate::report::Ping;
 use crate::session::Session;
 use crate::stop::Stop;
@@ -14,6 +16,14 @@ pub fn check(
     findings: &mut Findings,
     checks: &[&Check],
 ) -> Result<(), Stop> {
+    let is_external = |vm: usize| session.scenario.vms.get(vm).is_some_and(|vm| vm.external);
+    let split = checks
+        .iter()
+        .copied()
+        .partition(|check| is_external(check.vm));
+    let (external, checks): (Vec<&Check>, Vec<&Check>) = split;
+    from_gateway::check(session, findings, &external)?;
+    let checks = &checks;
     let mut commands = Vec::new();
     let mut asked = Vec::new();
     for check in checks {
@@ -52,56 +62,5 @@ fn count(check: &Check) -> u64 {
     match check.kind {
         CheckKind::Ping { count } => count,
         _ => 0,
-    }
-}
-
-/// The words of `ping`: five requests a second, two seconds' patience for the last reply.
-pub fn command(count: u64, gateway: &str) -> String {
-    format!("ping -q -c {count} -i 0.2 -W 2 {gateway}")
-}
-
-/// `10 packets transmitted, 9 packets received, …` (BusyBox), `10 packets transmitted, 9 received, …`.
-pub fn parse(output: &str) -> Option<Ping> {
-    let line = output
-        .lines()
-        .find(|line| line.contains("packets transmitted"))?;
-    let mut numbers = line
-        .split(", ")
-        .map(|part| part.split(' ').next().unwrap_or("").parse().ok());
-    Some(Ping {
-        sent: numbers.next()??,
-        received: numbers.next()??,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_kinds_of_ping_are_read() {
-        let nine = Some(Ping {
-            sent: 10,
-            received: 9,
-        });
-        assert_eq!(
-            parse("PING …\n\n10 packets transmitted, 9 packets received, 10% packet loss\n"),
-            nine
-        );
-        assert_eq!(
-            parse("10 packets transmitted, 9 received, 10% packet loss, time 1ms\n"),
-            nine
-        );
-    }
-
-    #[test]
-    fn what_is_no_result_is_none() {
-        for text in [
-            "",
-            "ping: sendto: Network is unreachable",
-            "x packets transmitted, y received",
-        ] {
-            assert_eq!(parse(text), None);
-        }
     }
 }

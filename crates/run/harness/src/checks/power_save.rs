@@ -6,7 +6,7 @@
 
 use super::findings::Findings;
 use super::gateway::gateway;
-use super::ping;
+use super::ping_words as ping;
 use crate::report::Ping;
 use crate::session::Session;
 use crate::stop::Stop;

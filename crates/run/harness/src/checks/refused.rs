@@ -23,9 +23,20 @@ fn outcome(session: &Session, number: usize) -> (bool, String) {
     let (Some(vm), Some(member)) = (vm, member) else {
         return (false, "no such VM".to_owned());
     };
-    let mac = vm.mac.to_string();
+    let mac = session.address(number).unwrap_or_default();
     if let Some(ap) = session.hosts_of(&mac).next() {
         return (false, format!("`{ap}` has let it in"));
+    }
+    let mut told = session.seen_by_access_points().map(|view| told(view, &mac));
+    let told = told.find(|told| !told.is_empty()).unwrap_or_default();
+    if vm.external {
+        let tried = member.tried.is_some();
+        let word = if tried {
+            "no access point let it in"
+        } else {
+            "it has not tried to join"
+        };
+        return (tried, format!("{word}{told}"));
     }
     if member.view.state != State::Refused || member.view.associations > 0 {
         return (false, format!("it is {}, not refused", member.view.state));
@@ -39,8 +50,6 @@ fn outcome(session: &Session, number: usize) -> (bool, String) {
     if !refusals.iter().any(|refusal| refusal.starts_with(own)) {
         return (false, format!("it says {words}, and not {own}"));
     }
-    let mut told = session.seen_by_access_points().map(|view| told(view, &mac));
-    let told = told.find(|told| !told.is_empty()).unwrap_or_default();
     (true, words + told)
 }
 

@@ -2,7 +2,7 @@
 //! neighbour has cost it.
 
 use super::gateway::gateway;
-use super::ping;
+use super::ping_words as ping;
 use crate::jobs::Job;
 use crate::report::Ping;
 use crate::session::Session;

@@ -85,7 +85,7 @@ pub struct Vm {
     pub card_name: Option<String>,
     /// The virtual MAC's address.
     pub mac: String,
-    /// `off` (no driver), `idle` (driver up), `joining` or `associated`.
+    /// `off` (no driver), `idle` (driver up), `joining`, `ibss` or `associated`.
     pub state: String,
     /// Its network, where the scenario names it.
     pub ssid: Option<String>,
@@ -287,6 +287,7 @@ fn state(vmac: Option<&VmacStatus>) -> &'static str {
     match vmac {
         None => "off",
         Some(vmac) if vmac.associated => "associated",
+        Some(vmac) if vmac.ibss && vmac.bssid.is_some() => "ibss",
         Some(vmac) if vmac.bssid.is_some() => "joining",
         Some(_) => "idle",
     }
