@@ -5,7 +5,7 @@ use crate::folder::Output;
 use crate::report::{self, Counters, Report};
 use crate::session::Session;
 use airlane_guests::state::View;
-use airlane_scenario::Scenario;
+use airlane_scenario::{ApKind, Scenario};
 use anyhow::{Context, Result};
 use std::time::Instant;
 
@@ -34,12 +34,26 @@ fn vms(session: &Session, findings: &Findings) -> Vec<report::Vm> {
         // The card of an external VM says what nobody in it is asked.
         let card = session.vmacs.get(index).filter(|_| vm.external);
         let signal = card.and_then(|vmac| vmac.signal);
+        let view = view.unwrap_or_default();
+        let built_in = built_in_key_mgmt(session.scenario, &view).filter(|_| vm.external);
         report::Vm {
             signal_dbm: measured.signal.or(signal),
-            ..of(session.scenario, vm, view.unwrap_or_default(), measured)
+            key_mgmt: view
+                .key_mgmt
+                .clone()
+                .or(measured.key_mgmt.clone())
+                .or(built_in),
+            ..of(session.scenario, vm, view, measured)
         }
     };
     numbered.map(entry).collect()
+}
+
+/// A built-in access point lets stations in by the one way that the scenario gives it.
+fn built_in_key_mgmt(scenario: &Scenario, view: &View) -> Option<String> {
+    let mut points = scenario.access_points.iter();
+    let at = points.find(|ap| view.bssid.as_deref() == Some(ap.bssid.to_string().as_str()))?;
+    (at.kind != ApKind::Hostapd).then(|| at.security.key_mgmt().to_owned())
 }
 
 fn of(
@@ -56,7 +70,7 @@ fn of(
         mac: view.mac,
         ssid: view.ssid,
         bssid: view.bssid,
-        key_mgmt: view.key_mgmt.or(measured.key_mgmt),
+        key_mgmt: view.key_mgmt,
         pmf: measured.pmf,
         eap: measured.eap,
         signal_dbm: measured.signal,

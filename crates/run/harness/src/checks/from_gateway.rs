@@ -18,6 +18,8 @@ const FIRST_ANSWER: Duration = Duration::from_secs(30);
 const INTERVAL: Micros = Micros::from_millis(200);
 /// What is waited for the last answer.
 const LAST_ANSWER: Duration = Duration::from_secs(2);
+/// How much later than due the last request may be sent: the medium's time stands still while its thread gets no processor.
+const LATE: Duration = Duration::from_secs(30);
 
 /// One after the other: a VM of one access point has nothing to do with another's.
 pub fn check(
@@ -111,11 +113,15 @@ fn series(
         interval: INTERVAL,
     };
     session.probe(access_point, probe)?;
-    let all = Duration::from_micros(INTERVAL.0 * count) + LAST_ANSWER;
-    let deadline = Instant::now() + all;
+    let all = Duration::from_micros(INTERVAL.0 * count) + LATE;
+    let (began, mut last_sent) = (Instant::now(), None);
     loop {
         let echoes = session.echoes(access_point, station)?;
-        if echoes.answered >= count || Instant::now() >= deadline {
+        if echoes.sent >= count {
+            last_sent.get_or_insert_with(Instant::now);
+        }
+        let waited = last_sent.is_some_and(|at| at.elapsed() >= LAST_ANSWER);
+        if echoes.answered >= count || waited || began.elapsed() >= all {
             return Ok(Ping {
                 sent: echoes.sent,
                 received: echoes.answered,
