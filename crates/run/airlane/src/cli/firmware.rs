@@ -18,7 +18,7 @@ Examples:
   airlane firmware --model 6205 --out /tmp/fw   iwlwifi-6000g2a-6.ucode, in another folder
 
 Into a disk image, while the VM is off:
-  virt-copy-in -a disk.qcow2 iwlwifi-5000-5.ucode /usr/lib/firmware/
+  virt-customize -a disk.qcow2 --mkdir /usr/lib/firmware/updates --copy-in iwlwifi-5000-5.ucode:/usr/lib/firmware/updates
 Or hand it over as a drive, by two more words for QEMU (in the guest: mount -o ro /dev/vda1 /mnt, or the next free letter):
   -drive file=fat:FOLDER,format=raw,if=virtio,readonly=on
 
