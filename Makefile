@@ -1,7 +1,7 @@
 # What people type. Everything is done by cargo; this file only names it.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench loom setup bootstrap components lint clean
+.PHONY: help demo test check test-own-vm bench loom setup bootstrap components lint clean
 CARGO ?= cargo
 # Where rustup puts a toolchain, for shells that do not say so.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
@@ -14,7 +14,7 @@ PROGRAM = $(CACHE)/program-$(call key,crates bench)/airlane
 READY = $(CACHE)/ready-$(call key,xtask guest)
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 demo: bootstrap ## two VMs on one card, each in its own WPA2 network
 	@test -e $(READY) || $(MAKE) --no-print-directory setup
@@ -23,6 +23,9 @@ demo: bootstrap ## two VMs on one card, each in its own WPA2 network
 
 test: bootstrap components ## all tests: units, stories in virtual time, guests
 	@$(CARGO) xtask test $(if $(CI),--keep-going)
+
+test-own-vm: bootstrap ## as root: a Debian 13 VM with NetworkManager under libvirt, attached to a run
+	@$(CARGO) xtask test own-vm
 
 check: components ## the quick subset for daily work: format, lints, units, stories
 	@$(CARGO) xtask test format lints units

@@ -26,6 +26,14 @@ pub struct Release {
     pub preferred: Option<&'static str>,
 }
 
+impl Release {
+    /// The whole name of the preferred suite.
+    pub fn preferred_suite(&self) -> Option<String> {
+        let ending = self.preferred?;
+        Some(format!("{}{ending}", self.name))
+    }
+}
+
 /// apt, set to one release.
 pub struct Apt {
     folder: PathBuf,
@@ -44,9 +52,7 @@ pub struct Package {
 impl Apt {
     /// Gets the package lists of the release, unless fresh ones are there.
     pub fn open(cache: &Cache, release: Release) -> Result<Self> {
-        let preferred = release
-            .preferred
-            .map(|ending| format!("{}{ending}", release.name));
+        let preferred = release.preferred_suite();
         let folder = cache
             .root()
             .join("apt")
@@ -56,11 +62,7 @@ impl Apt {
             fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
         }
         let apt = Self { folder, preferred };
-        let sources = sources(
-            &Mirror::of_this_machine()?,
-            release,
-            apt.preferred.as_deref(),
-        );
+        let sources = sources(&Mirror::of_this_machine()?, release, "main");
         let changed = apt.write("sources.list", &sources)?;
         apt.write("status", "")?;
         apt.write("apt.conf", &apt.configuration())?;
@@ -194,18 +196,21 @@ fn has_lists(folder: &Path) -> Result<bool> {
         .any(|entry| entry.is_ok_and(|one| one.file_name().to_string_lossy().contains("Packages"))))
 }
 
-fn sources(mirror: &Mirror, release: Release, preferred: Option<&str>) -> String {
+/// Lines of `sources.list` for these parts of the release, such as `main`.
+pub fn sources(mirror: &Mirror, release: Release, components: &str) -> String {
     let keyring = Path::new(KEYRING)
         .exists()
         .then(|| format!(" signed-by={KEYRING}"));
     let options = format!("[target=Packages{}]", keyring.unwrap_or_default());
-    let mut lines = format!("deb {options} {} {} main\n", mirror.archive, release.name);
-    if let Some(suite) = preferred {
-        lines += &format!("deb {options} {} {suite} main\n", mirror.archive);
+    let line =
+        |archive: &str, suite: &str| format!("deb {options} {archive} {suite} {components}\n");
+    let mut lines = line(&mirror.archive, release.name);
+    if let Some(suite) = release.preferred_suite() {
+        lines += &line(&mirror.archive, &suite);
     }
     let has_security = !matches!(release.name, "sid" | "forky");
     if let Some(security) = mirror.security.as_deref().filter(|_| has_security) {
-        lines += &format!("deb {options} {security} {}-security main\n", release.name);
+        lines += &line(security, &format!("{}-security", release.name));
     }
     lines
 }
@@ -248,7 +253,7 @@ mod tests {
                 name: "sid",
                 preferred: None,
             },
-            None,
+            "main",
         );
         assert!(!text.contains("s.example"));
     }

@@ -28,6 +28,7 @@ pub struct Manifest {
     tshark: Option<Program>,
     passt: Option<Program>,
     uml: Option<UmlEntry>,
+    own_vm: Option<OwnVm>,
 }
 
 #[derive(Serialize)]
@@ -54,6 +55,12 @@ struct UmlEntry {
 }
 
 #[derive(Serialize)]
+struct OwnVm {
+    disk: PathBuf,
+    libvirt_host: PathBuf,
+}
+
+#[derive(Serialize)]
 struct Images {
     base: PathBuf,
 }
@@ -77,6 +84,7 @@ impl Manifest {
             tshark: None,
             passt: None,
             uml: None,
+            own_vm: None,
         })
     }
 
@@ -100,6 +108,13 @@ impl Manifest {
             uml: uml.map(uml_entry),
             ..self
         }
+    }
+
+    /// With the disk of a stranger's VM and the machine that it runs on, if both are there.
+    pub fn with_own_vm(self, disk: Option<PathBuf>, libvirt_host: Option<PathBuf>) -> Self {
+        let both = disk.zip(libvirt_host);
+        let own_vm = both.map(|(disk, libvirt_host)| OwnVm { disk, libvirt_host });
+        Self { own_vm, ..self }
     }
 
     /// Puts it into the cache folder, in one piece.

@@ -4,9 +4,12 @@ mod accel;
 mod apt;
 mod boot;
 pub mod cache;
+mod debian;
+mod disk;
 mod image;
 mod initramfs;
 mod kernel;
+mod libvirt_host;
 mod manifest;
 mod mirror;
 mod modules;
@@ -39,6 +42,10 @@ pub struct Options {
     /// Also build User Mode Linux, a guest kernel that runs without QEMU: some 12 minutes of processor time.
     #[arg(long)]
     uml: bool,
+    /// Also install, as root, what a test of a VM of one's own needs: a Debian 13 disk with NetworkManager, and a Debian 13
+    /// machine with libvirt, each in a file or folder of the cache.
+    #[arg(long)]
+    own_vm: bool,
     /// Build everything again from the newest packages, whatever the cache holds.
     #[arg(long)]
     refresh: bool,
@@ -73,7 +80,8 @@ pub fn run(options: &Options) -> Result<()> {
         .iter()
         .filter(|series| options.kernel.wants(series));
     let wanted: Vec<_> = wanted.collect();
-    let extra = usize::from(options.with_tshark) + 2 * usize::from(options.uml);
+    let pairs = usize::from(options.uml) + usize::from(options.own_vm);
+    let extra = usize::from(options.with_tshark) + 2 * pairs;
     let mut progress = Progress::new(5 + wanted.len() + extra);
 
     let qemu = progress.step("QEMU", || qemu::ensure(&cache))?;
@@ -92,6 +100,10 @@ pub fn run(options: &Options) -> Result<()> {
         let trial = || uml::try_out(&cache, &image::base(&base));
         progress.step("trial of User Mode Linux", trial)?;
     }
+    if options.own_vm {
+        progress.step("disk of a VM of one's own", || disk::ensure(&cache))?;
+        progress.step("machine with libvirt", || libvirt_host::ensure(&cache))?;
+    }
     let kernels = kernel::present(&cache)?;
     let accel = progress.step("accelerator", || {
         accel::ensure(&cache, &qemu, &kernels, &base)
@@ -102,7 +114,8 @@ pub fn run(options: &Options) -> Result<()> {
     let manifest = Manifest::new(&qemu, accel, &kernels, &base)?
         .with_tshark(tshark.as_ref())?
         .with_passt(passt.as_ref())?
-        .with_uml(uml::present(&cache)?.as_ref());
+        .with_uml(uml::present(&cache)?.as_ref())
+        .with_own_vm(disk::present(&cache)?, libvirt_host::present(&cache)?);
     let path = manifest.write(&cache)?;
     eprintln!("ready: {}", path.display());
     Ok(())

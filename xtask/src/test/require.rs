@@ -11,11 +11,13 @@ pub enum Need {
     Tshark,
     /// User Mode Linux, built by the set-up, able to run here.
     Uml,
+    /// Root, mount namespaces with a layered file system in them, and the disk and the machine with libvirt of the set-up.
+    OwnVm,
 }
 
 impl Need {
     /// All of them, as the variable's help lists them.
-    pub const ALL: [Self; 3] = [Self::Namespaces, Self::Tshark, Self::Uml];
+    pub const ALL: [Self; 4] = [Self::Namespaces, Self::Tshark, Self::Uml, Self::OwnVm];
 
     /// As `AIRLANE_REQUIRE` spells it.
     pub const fn word(self) -> &'static str {
@@ -23,6 +25,7 @@ impl Need {
             Self::Namespaces => "namespaces",
             Self::Tshark => "tshark",
             Self::Uml => "uml",
+            Self::OwnVm => "own-vm",
         }
     }
 }
@@ -62,6 +65,6 @@ mod tests {
     #[test]
     fn an_unknown_word_is_refused() {
         let error = parse("namespaces,umlaut").unwrap_err();
-        assert!(error.contains("umlaut") && error.contains("namespaces, tshark, uml"));
+        assert!(error.contains("umlaut") && error.contains("namespaces, tshark, uml, own-vm"));
     }
 }

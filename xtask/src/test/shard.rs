@@ -62,6 +62,11 @@ impl Shard {
             .collect())
     }
 
+    /// Whether it takes the VM under libvirt, which is a stage of its own.
+    pub fn takes_own_vm(self) -> bool {
+        matches!(self, Self::All | Self::Part { number: 1, .. })
+    }
+
     /// Whether it takes the test at this place of the sorted rest.
     fn takes(self, index: usize) -> bool {
         match self {
@@ -103,6 +108,13 @@ mod tests {
             "all".parse::<Shard>().unwrap().choose(&all).unwrap().len(),
             11
         );
+    }
+
+    #[test]
+    fn the_vm_under_libvirt_is_in_one_part() {
+        let takes = |text: &str| text.parse::<Shard>().unwrap().takes_own_vm();
+        assert!(takes("all") && takes("1/4"));
+        assert!(!takes("core") && !takes("2/4"));
     }
 
     #[test]

@@ -34,6 +34,11 @@ pub fn skip(test: &str, need: Need, why: &str) {
 /// True when `unshare` may make these namespaces and has `tools` at hand in them. Else skips the test: containers and
 /// chroots often allow no namespaces.
 pub fn has_namespaces(test: &str, namespaces: &[&str], tools: &[&str]) -> bool {
+    has_namespaces_for(test, Need::Namespaces, namespaces, tools)
+}
+
+/// The same for a test whose need has another word.
+pub fn has_namespaces_for(test: &str, need: Need, namespaces: &[&str], tools: &[&str]) -> bool {
     let script = std::iter::once("true").chain(tools.iter().copied());
     let script = script.collect::<Vec<_>>().join(" && ");
     let output = Command::new("unshare")
@@ -47,7 +52,7 @@ pub fn has_namespaces(test: &str, namespaces: &[&str], tools: &[&str]) -> bool {
         Err(error) => error.to_string(),
     };
     let why = format!("this machine makes no namespace with what it needs: `{script}`: {why}");
-    skip(test, Need::Namespaces, &why);
+    skip(test, need, &why);
     false
 }
 
