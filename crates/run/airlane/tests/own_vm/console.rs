@@ -17,7 +17,9 @@ impl Console {
     /// Attaches to the VM while it boots, and waits for its shell.
     pub fn open(vm: &str) -> Self {
         let mut command = Command::new("virsh");
-        command.args(["--connect", "qemu:///system", "console", vm, "--force"]);
+        // Without keep-alive: on a busy machine its answers come too late, and the console would end.
+        command.args(["--keepalive-interval", "0", "--connect", "qemu:///system"]);
+        command.args(["console", vm, "--force"]);
         let session = spawn_command(command, Some(PATIENCE_MS)).expect("virsh starts");
         let mut console = Self(session);
         console.shell();

@@ -1,4 +1,4 @@
-//! The machine on which the stranger's VM runs: the Debian 13 folder of the set-up, entered by `chroot` in namespaces of
+//! The machine on which the stranger's VM runs: the Debian 13 folder of the set-up, the root of namespaces of
 //! its own. What is written there goes into a layer above it, which is removed before the next test.
 
 use std::io::{BufRead, BufReader, Read};
@@ -35,6 +35,7 @@ mount -t proc proc proc
 mount -t sysfs sysfs sys
 mount --rbind /dev dev
 mount -t tmpfs tmpfs run
+mkdir -p run/lock
 mount -t tmpfs tmpfs tmp
 for folder in "$@"; do
     mkdir -p ".$folder"
@@ -44,7 +45,10 @@ touch srv/stranger.raw
 mount --bind "$disk" srv/stranger.raw
 mount -o remount,bind,ro srv/stranger.raw
 ip link set lo up
-exec chroot . "$program" --exact "$test" --ignored --nocapture
+# Not `chroot` alone: libvirt enters the namespace of a VM by `setns`, which leads to the namespace's own root.
+mkdir -p old
+pivot_root . old
+exec chroot . sh -c 'umount -l /old && exec "$@"' sh "$program" --exact "$test" --ignored --nocapture
 "#;
 /// What must work for that.
 const TOOLS: [&str; 4] = [
