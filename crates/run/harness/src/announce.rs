@@ -37,9 +37,10 @@ fn write_domain(session: &mut Session, vm: ExternalVm) -> Result<()> {
     let path = session.output.file(&format!("{}.xml", vm.name));
     let text = external::domain(session.setup, vm);
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    let command = "virsh -c qemu:///system define";
     session
         .progress
-        .say(&format!("or with libvirt: virsh define {}", path.display()));
+        .say(&format!("or with libvirt: {command} {}", path.display()));
     Ok(())
 }
 

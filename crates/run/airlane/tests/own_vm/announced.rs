@@ -78,7 +78,7 @@ impl Run {
 
     /// The file with the libvirt domain.
     pub fn domain(&self) -> String {
-        self.after("virsh define ")
+        self.after("virsh -c qemu:///system define ")
     }
 
     /// Does what must be done once: the commands that are announced, but those for AppArmor, which confines nothing here.

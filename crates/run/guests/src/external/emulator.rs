@@ -55,7 +55,7 @@ impl Emulator {
             return Vec::new();
         };
         let from = shell_line(&[from.to_string_lossy().into_owned()]);
-        let script = format!("exec {} \"$@\"", shell_line(words));
+        let script = format!("{}exec {} \"$@\"", modules(words), shell_line(words));
         vec![
             format!("sudo cp -rT {from} {COPY} && sudo chmod -R a+rX {COPY}"),
             format!(
@@ -75,6 +75,17 @@ impl Emulator {
             ),
         }
     }
+}
+
+/// Where QEMU finds its own modules, as a shell sets it for one command: it would look where the distribution's QEMU has
+/// its modules, which is of another version, and aborts when it is asked for all that it knows, as libvirt asks it.
+fn modules(words: &[String]) -> String {
+    let behind = words.iter().skip_while(|word| *word != "--library-path");
+    let libraries = behind.skip(1).flat_map(|paths| paths.split(':')).next();
+    libraries.map_or_else(String::new, |folder| {
+        let folder = shell_line(&[format!("{folder}/qemu")]);
+        format!("QEMU_MODULE_DIR={folder} ")
+    })
 }
 
 /// The deepest folder that holds all files that the words name.
@@ -128,7 +139,7 @@ mod tests {
             panic!("two commands");
         };
         assert!(copy.contains("cp -rT /c/q1 /opt/airlane-qemu"), "{copy}");
-        let started = "exec /opt/airlane-qemu/usr/ld.so --library-path /opt/airlane-qemu/lib \
+        let started = "QEMU_MODULE_DIR=/opt/airlane-qemu/lib/qemu exec /opt/airlane-qemu/usr/ld.so --library-path /opt/airlane-qemu/lib \
                        /opt/airlane-qemu/usr/bin/qemu -L /opt/airlane-qemu/share \"$@\"";
         assert!(wrapper.contains(started), "{wrapper}");
     }

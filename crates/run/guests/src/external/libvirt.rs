@@ -9,6 +9,9 @@ use crate::setup::Setup;
 
 /// The port's number: libvirt counts its own from 1.
 const CHASSIS: u8 = 200;
+/// Its place on the root bus: libvirt fills that from 0x1 on, and 0x1f is the machine's own. Without one QEMU takes the first
+/// that is free, before it makes the devices that libvirt has placed.
+const ADDRESS: &str = "addr=0x1e";
 
 /// A whole domain: its disk is the user's to name.
 pub fn domain(setup: &Setup, vm: ExternalVm) -> String {
@@ -18,7 +21,7 @@ pub fn domain(setup: &Setup, vm: ExternalVm) -> String {
     };
     let emulator = Emulator::of(setup);
     let (port, card) = (
-        root_port(CHASSIS),
+        format!("{},{ADDRESS}", root_port(CHASSIS)),
         card_in(crate::qemu::SLOT, CARD, vm.card),
     );
     let arguments = ["-device", &port, "-device", &card.to_string()]
@@ -111,7 +114,7 @@ mod tests {
         for part in [
             "<memory unit='MiB'>512</memory>",
             "<source type='memfd'/><access mode='shared'/>",
-            "<qemu:arg value='pcie-root-port,id=card-slot,chassis=200,slot=1'/>",
+            "<qemu:arg value='pcie-root-port,id=card-slot,chassis=200,slot=1,addr=0x1e'/>",
             "&quot;path&quot;:&quot;/run/a&apos;b/yours.sock&quot;",
         ] {
             assert!(text.contains(part), "{part} in {text}");
