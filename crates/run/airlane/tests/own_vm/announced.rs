@@ -90,12 +90,15 @@ impl Run {
         }
     }
 
-    /// The microcode that the announcement tells of.
+    /// The microcode that the announcement names, by the command that it names.
     pub fn firmware(&self) -> Vec<u8> {
+        let command = self.after("`airlane firmware ");
+        let words = command.split('`').next().unwrap_or_default();
         let folder = self.out.join("firmware");
         succeed(
             Command::new(env!("CARGO_BIN_EXE_airlane"))
                 .arg("firmware")
+                .args(words.split(' '))
                 .arg("--out")
                 .arg(&folder),
         );

@@ -103,13 +103,15 @@ impl Console {
         text.contains("yes")
     }
 
-    /// Puts the microcode where it goes before the distribution's own.
+    /// Puts the microcode where it goes before the distribution's own, and has the driver load it.
     pub fn installs_firmware(&mut self, image: &[u8]) {
         let folder = "/lib/firmware/updates";
         let text = STANDARD.encode(image);
         self.succeeds(&format!(
             "mkdir -p {folder} && echo {text} | base64 -d > {folder}/iwlwifi-5000-5.ucode"
         ));
+        self.succeeds("modprobe -r iwldvm iwlwifi && modprobe iwlwifi");
+        self.until("iw phy | grep CMAC");
     }
 
     /// The driver has nothing to complain of.
