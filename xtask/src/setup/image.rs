@@ -50,11 +50,12 @@ macro_rules! scripts {
 }
 
 /// Scripts of the guest, by their place in `guest/scripts/`.
-const SCRIPTS: [(&str, &[u8]); 9] = scripts![
+const SCRIPTS: [(&str, &[u8]); 10] = scripts![
     "init",
     "airlane/common",
     "airlane/agent",
     "airlane/job",
+    "airlane/stream",
     "airlane/station",
     "airlane/dhcp-event",
     "airlane/access-point",

@@ -1,9 +1,12 @@
 //! The command line. Exit codes: 0 all well; 1 a check failed, or a run or the machine is not as it
 //! must be; 2 bad input, nothing started; 128 + n stopped by signal n.
 
+mod act;
 mod bench;
 mod capture;
+mod cp;
 mod events;
+mod exec;
 mod extcap;
 mod firmware;
 mod show;
@@ -34,6 +37,9 @@ Examples:
   airlane events --json | jq .event              What happens to them
   airlane capture | wireshark -k -i -            What is on the air, live
   airlane capture --vm it -w it.pcapng           Only one VM's frames, into a file
+  airlane exec it -- ip address                  A command in a VM of the run
+  airlane cp my-test it:/bin/my-test             A file into a VM of the run, or out of it
+  airlane do channel corp 44                     What happens to access points, cards and VMs
   airlane trace --vm it --frames 1000            What each stage of its frames' way takes
   airlane bench all --report out/report.html     What sharing costs, as tables and plots
   airlane firmware --help                        What a VM of your own needs for WPA3
@@ -70,6 +76,15 @@ enum Command {
     /// Captures what is on the air of a run: pcapng with radiotap headers
     #[command(after_help = EXTCAP)]
     Capture(capture::Arguments),
+    /// Runs a command in a VM of a run
+    #[command(after_help = exec::EXAMPLES)]
+    Exec(exec::Arguments),
+    /// Lets something happen in a run: access points go, come and change, VMs die and start
+    #[command(after_help = act::EXAMPLES)]
+    Do(act::Arguments),
+    /// Copies a file into a VM of a run, or out of it
+    #[command(after_help = cp::EXAMPLES)]
+    Cp(cp::Arguments),
     /// Shows what each stage of a frame's way takes, of a run that goes on
     #[command(after_help = trace::EXAMPLES)]
     Trace(trace::Arguments),
@@ -133,6 +148,12 @@ pub fn main() -> ExitCode {
         Command::Show(arguments) => done(show::show(&arguments)),
         Command::Events(arguments) => done(events::events(&arguments)),
         Command::Capture(arguments) => done(capture::capture(&arguments)),
+        Command::Exec(arguments) => exec::exec(&arguments),
+        Command::Do(arguments) => match act::act(&arguments) {
+            Ok(code) => code,
+            Err(error) => done(Err(error)),
+        },
+        Command::Cp(arguments) => done(cp::cp(&arguments)),
         Command::Trace(arguments) => done(trace::trace(&arguments)),
         Command::Bench(arguments) => done(bench::bench(&arguments)),
         Command::Firmware(arguments) => done(firmware::firmware(&arguments)),

@@ -1,5 +1,5 @@
 //! airlane: many virtual machines share one network card. The program: what people type ([`cli`]), whether the machine
-//! has what a run needs ([`doctor`]), and the user's side of a run's control socket ([`client`]).
+//! has what a run needs ([`doctor`]), and the user's side of a run's control socket ([`client`], [`guest`]).
 
 mod cli;
 mod client;
@@ -8,6 +8,7 @@ mod client;
     reason = "time-outs of real processes need the real clock"
 )]
 mod doctor;
+mod guest;
 
 use std::process::ExitCode;
 

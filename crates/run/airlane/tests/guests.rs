@@ -368,6 +368,175 @@ fn a_day_s_work_brings_no_warning_with_kernel_6_12() {
     );
 }
 
+/// Your own software in a guest: a scenario's steps, then by hand while the run is held.
+#[test]
+#[ignore = "boots guests"]
+fn a_network_changes_around_a_vm_and_commands_reach_into_it() {
+    let mut beside = by_hand::Beside::start("steps");
+    let held = beside.wait_until_held();
+    println!("{held}");
+    let run = |words: &[&str]| beside.airlane(words);
+    let exec = run(&[
+        "exec",
+        "user",
+        "--",
+        "sh",
+        "-c",
+        "echo \"$0\"; echo e >&2; exit 7",
+        "it's",
+    ]);
+    assert_eq!(exec.status.code(), Some(7));
+    assert_eq!(
+        (exec.stdout.as_slice(), exec.stderr.as_slice()),
+        (&b"it's\n"[..], &b"e\n"[..])
+    );
+    let ended = run(&[
+        "exec",
+        "user",
+        "--timeout",
+        "1",
+        "--json",
+        "--",
+        "sleep",
+        "60",
+    ]);
+    assert_eq!(ended.status.code(), Some(124));
+    let ended: Value = serde_json::from_slice(&ended.stdout).expect("an object");
+    assert_eq!(
+        (&ended["timed_out"], &ended["exit"]),
+        (&true.into(), &Value::Null)
+    );
+    let gone = run(&["exec", "it", "--", "true"]);
+    assert_eq!(
+        gone.status.code(),
+        Some(125),
+        "`it` was killed by the last step"
+    );
+    // More than one piece, and every byte there is.
+    let bytes: Vec<u8> = (0..60_000_u32).map(|n| (n * n >> 7) as u8).collect();
+    let (there, back) = (beside.out.join("there"), beside.out.join("back"));
+    std::fs::write(&there, &bytes).expect("a file");
+    let (there, back_again) = (there.to_string_lossy(), back.to_string_lossy());
+    assert!(run(&["cp", &there, "user:/root/"]).status.success());
+    assert!(
+        run(&["cp", "user:/root/there", &back_again])
+            .status
+            .success()
+    );
+    assert!(
+        std::fs::read(&back).expect("a copy") == bytes,
+        "the bytes differ"
+    );
+    let nothing = run(&["cp", "user:/nothing", &back_again]);
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("/nothing"));
+    assert!(run(&["do", "move-ap", "corp", "5", "-3"]).status.success());
+    assert_eq!(
+        run(&["do", "ap-on", "corp"]).status.code(),
+        Some(1),
+        "it is on"
+    );
+    let report = beside.end();
+    assert_eq!(report["passed"], true, "{:#}", report["checks"]);
+    let steps = report["steps"].as_array().expect("steps");
+    let step = |name: &str| {
+        steps
+            .iter()
+            .find(|step| step["name"] == name)
+            .expect("a step")
+    };
+    let own = step("own software");
+    assert!(
+        own["stdout"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("kernel ")),
+        "{own}"
+    );
+    assert_eq!(
+        (&own["stderr"], &own["exit_code"]),
+        (&"not an error\n".into(), &0.into())
+    );
+    assert!(
+        own["at"]
+            .as_f64()
+            .is_some_and(|at| (0.5..2.0).contains(&at)),
+        "{own}"
+    );
+}
+
+mod by_hand {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, Output, Stdio};
+
+    /// A run that is held while others reach into it.
+    pub struct Beside {
+        child: Child,
+        pub out: PathBuf,
+        scenario: String,
+    }
+
+    impl Beside {
+        pub fn start(name: &str) -> Self {
+            let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-held"));
+            let child = Command::new(env!("CARGO_BIN_EXE_airlane"))
+                .arg("run")
+                .arg(scenario(name))
+                .args(["--hold", "--out"])
+                .arg(&out)
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("airlane starts");
+            Self {
+                child,
+                out,
+                scenario: name.to_owned(),
+            }
+        }
+
+        /// What the run has said until its steps and checks were made.
+        pub fn wait_until_held(&mut self) -> String {
+            let mut said = String::new();
+            let stdout = self.child.stdout.as_mut().expect("a pipe");
+            let mut lines = BufReader::new(stdout).lines();
+            while let Some(Ok(line)) = lines.next() {
+                said.push_str(&format!("{line}\n"));
+                if line.contains("holding until Ctrl-C") {
+                    return said;
+                }
+            }
+            panic!("the run has ended: {said}");
+        }
+
+        pub fn airlane(&self, words: &[&str]) -> Output {
+            let (word, rest) = words.split_first().expect("a word");
+            let output = Command::new(env!("CARGO_BIN_EXE_airlane"))
+                .arg(word)
+                .args(["--run", &self.scenario])
+                .args(rest)
+                .output()
+                .expect("airlane starts");
+            println!("{words:?}: {output:?}");
+            output
+        }
+
+        /// Ends the run as Ctrl-C does; its report.
+        pub fn end(mut self) -> Value {
+            let id = self.child.id().to_string();
+            let asked = Command::new("kill").args(["-s", "INT", &id]).status();
+            assert!(asked.expect("kill starts").success());
+            self.child.wait().expect("it ends");
+            let report = std::fs::read_to_string(self.out.join("report.json"));
+            serde_json::from_str(&report.expect("a report")).expect("JSON")
+        }
+    }
+
+    impl Drop for Beside {
+        fn drop(&mut self) {
+            let _ = self.child.kill();
+        }
+    }
+}
+
 mod capture {
     use super::*;
 

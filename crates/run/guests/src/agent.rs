@@ -3,6 +3,8 @@
 
 use super::line::{Line, LineError};
 use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -15,6 +17,9 @@ use std::time::Duration;
 const LONGEST_LINE: u64 = 64 * 1024;
 /// How often a waiting listener looks whether it is still wanted.
 const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Bytes in which a guest takes what a command reads.
+const BLOCK: usize = 512;
 
 /// What comes from an agent.
 #[derive(Debug)]
@@ -61,6 +66,22 @@ impl Agent {
         let id = self.next_id;
         self.next_id += 1;
         self.say(&format!("exec {id} {}\n", command.replace('\n', " ")))?;
+        Ok(id)
+    }
+
+    /// Starts a command of any text, with `input` on its standard input. What it prints comes at once, its standard
+    /// error apart.
+    pub fn run(&mut self, command: &str, input: &[u8]) -> Result<u64> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let (command, mut input) = (STANDARD.encode(command), STANDARD.encode(input));
+        let blocks = input.len().div_ceil(BLOCK);
+        let filling = blocks * BLOCK - input.len();
+        input.extend(std::iter::repeat_n('\n', filling));
+        match blocks {
+            0 => self.say(&format!("run {id} {command}\n"))?,
+            _ => self.say(&format!("run {id} {command} {blocks}\n{input}"))?,
+        }
         Ok(id)
     }
 
@@ -174,6 +195,14 @@ mod tests {
         let mut line = String::new();
         BufReader::new(&guest).read_line(&mut line).unwrap();
         assert_eq!(line, format!("exec {id} ping -c 1 10.0.0.1\n"));
+        let id = agent.run("echo 'a\nb'", &[7; 500]).unwrap();
+        let (mut line, mut reader) = (String::new(), BufReader::new(&guest));
+        reader.read_line(&mut line).unwrap();
+        assert_eq!(line, format!("run {id} ZWNobyAnYQpiJw== 2\n"));
+        let mut blocks = vec![0; 2 * BLOCK];
+        reader.read_exact(&mut blocks).unwrap();
+        let sent = String::from_utf8(blocks).unwrap();
+        assert_eq!(STANDARD.decode(sent.trim_end()).unwrap(), [7; 500]);
         drop(guest);
         assert!(matches!(heard.recv().unwrap(), Heard::Closed));
     }

@@ -19,6 +19,7 @@ pub mod joining;
 pub mod known_faults;
 pub mod line;
 pub mod monitor;
+pub mod orders;
 pub mod overlay;
 pub mod process;
 pub mod qemu;

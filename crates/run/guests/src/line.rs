@@ -17,6 +17,13 @@ pub enum Line {
         /// The piece, as the command has written it.
         bytes: Vec<u8>,
     },
+    /// `error ID BASE64`: a piece of what a command prints as an error, where it was asked to keep that apart.
+    Error {
+        /// The command.
+        id: u64,
+        /// The piece, as the command has written it.
+        bytes: Vec<u8>,
+    },
     /// `exit ID CODE`: the end of a command.
     Exit {
         /// The command.
@@ -38,7 +45,7 @@ pub struct Event {
 /// Why a line is not of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// Neither `event`, `output` nor `exit`.
+    /// Neither `event`, `output`, `error` nor `exit`.
     #[error("unknown word")]
     Word,
     /// An event without a name, or a value without a key.
@@ -68,11 +75,8 @@ impl Line {
         let (word, rest) = text.trim_end().split_once(' ').ok_or(LineError::Word)?;
         match word {
             "event" => event(rest).map(Self::Event).ok_or(LineError::Event),
-            "output" => {
-                let (id, text) = numbered(rest)?;
-                let bytes = STANDARD.decode(text).map_err(|_| LineError::Base64)?;
-                Ok(Self::Output { id, bytes })
-            }
+            "output" => printed(rest).map(|(id, bytes)| Self::Output { id, bytes }),
+            "error" => printed(rest).map(|(id, bytes)| Self::Error { id, bytes }),
             "exit" => {
                 let (id, code) = numbered(rest)?;
                 let code = code.trim().parse().map_err(|_| LineError::Code)?;
@@ -92,6 +96,12 @@ fn event(text: &str) -> Option<Event> {
     };
     let values = words.map(pair).collect::<Option<_>>()?;
     Some(Event { name, values })
+}
+
+fn printed(text: &str) -> Result<(u64, Vec<u8>), LineError> {
+    let (id, text) = numbered(text)?;
+    let bytes = STANDARD.decode(text).map_err(|_| LineError::Base64)?;
+    Ok((id, bytes))
 }
 
 fn numbered(text: &str) -> Result<(u64, &str), LineError> {
@@ -145,6 +155,11 @@ mod tests {
             bytes: b"hello\n".to_vec(),
         };
         assert_eq!(Line::parse("output 7 aGVsbG8K"), Ok(output));
+        let error = Line::Error {
+            id: 7,
+            bytes: b"hello\n".to_vec(),
+        };
+        assert_eq!(Line::parse("error 7 aGVsbG8K"), Ok(error));
         assert_eq!(Line::parse("exit 7 1"), Ok(Line::Exit { id: 7, code: 1 }));
         assert_eq!(Line::parse("exit 7 -1"), Ok(Line::Exit { id: 7, code: -1 }));
     }
@@ -160,6 +175,7 @@ mod tests {
             ("output x aGVsbG8K", LineError::Id),
             ("output 7", LineError::Id),
             ("output 7 *", LineError::Base64),
+            ("error 7 *", LineError::Base64),
             ("exit 7 seven", LineError::Code),
         ] {
             assert_eq!(Line::parse(line), Err(error), "{line:?}");

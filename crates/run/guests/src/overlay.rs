@@ -10,12 +10,21 @@ use std::path::Path;
 /// A file of an overlay: its path without the leading slash, and its content.
 pub type File = (String, Vec<u8>);
 
-/// Directory, and regular file that all may read (`man 7 inode`).
+/// A file of the user's own, and whether it may be run.
+pub type OwnFile = (File, bool);
+
+/// Directory, regular file that all may read, and one that all may run (`man 7 inode`).
 const DIRECTORY: u32 = 0o040_755;
 const REGULAR: u32 = 0o100_644;
+const PROGRAM: u32 = 0o100_755;
 
-/// Writes `archives`, then an archive of `files`, into `path`.
-pub fn write_initramfs(path: &Path, archives: &[&Path], files: &[File]) -> Result<()> {
+/// Writes `archives`, then an archive of `files` and of the user's `own`, into `path`.
+pub fn write_initramfs(
+    path: &Path,
+    archives: &[&Path],
+    files: &[File],
+    own: &[OwnFile],
+) -> Result<()> {
     let file =
         std::fs::File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
     let mut out = BufWriter::new(file);
@@ -31,7 +40,7 @@ pub fn write_initramfs(path: &Path, archives: &[&Path], files: &[File]) -> Resul
             .with_context(|| format!("cannot write {}", path.display()))?;
         pad(&mut out, length)?;
     }
-    out.write_all(&archive(files)?)?;
+    out.write_all(&archive(files, own)?)?;
     out.flush()
         .with_context(|| format!("cannot write {}", path.display()))
 }
@@ -46,8 +55,8 @@ fn padding(length: u64) -> impl Iterator<Item = u8> {
     (0..(4 - length % 4) % 4).map(|_| 0)
 }
 
-/// A "newc" archive of `files` and the folders above them.
-pub fn archive(files: &[File]) -> Result<Vec<u8>> {
+/// A "newc" archive of all these files and the folders above them.
+pub fn archive(files: &[File], own: &[OwnFile]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let mut inode = 0;
     let mut add = |out: &mut Vec<u8>, path: &str, mode: u32, content: &[u8]| -> Result<()> {
@@ -62,22 +71,24 @@ pub fn archive(files: &[File]) -> Result<Vec<u8>> {
         writer.finish()?;
         Ok(())
     };
-    for folder in folders(files) {
+    let all = files.iter().chain(own.iter().map(|(file, _)| file));
+    for folder in folders(all) {
         add(&mut out, folder, DIRECTORY, &[])?;
     }
     for (path, content) in files {
         add(&mut out, path, REGULAR, content)?;
     }
+    for ((path, content), executable) in own {
+        let mode = if *executable { PROGRAM } else { REGULAR };
+        add(&mut out, path, mode, content)?;
+    }
     Ok(trailer(out)?)
 }
 
 /// Every folder that a file lies in, outer ones first.
-fn folders(files: &[File]) -> BTreeSet<&str> {
-    let above =
-        |path: &'_ str| -> Vec<usize> { path.match_indices('/').map(|(at, _)| at).collect() };
-    let all = files
-        .iter()
-        .flat_map(|(path, _)| above(path).into_iter().filter_map(|at| path.get(..at)));
+fn folders<'a>(files: impl Iterator<Item = &'a File>) -> BTreeSet<&'a str> {
+    let above = |path: &str| -> Vec<usize> { path.match_indices('/').map(|(at, _)| at).collect() };
+    let all = files.flat_map(|(path, _)| above(path).into_iter().filter_map(|at| path.get(..at)));
     all.collect()
 }
 
@@ -110,9 +121,14 @@ mod tests {
         ]
     }
 
+    fn own() -> Vec<OwnFile> {
+        let file = |name: &str| (format!("root/{name}"), b"own".to_vec());
+        vec![(file("tool"), true), (file("text"), false)]
+    }
+
     #[test]
     fn folders_come_before_the_files_in_them() {
-        let entries = entries(&archive(&sample()).unwrap());
+        let entries = entries(&archive(&sample(), &own()).unwrap());
         let names: Vec<&str> = entries.iter().map(|(name, ..)| name.as_str()).collect();
         assert_eq!(
             names,
@@ -121,13 +137,18 @@ mod tests {
                 "etc/airlane",
                 "lib",
                 "lib/firmware",
+                "root",
                 "etc/airlane/vm.conf",
-                "lib/firmware/card.ucode"
+                "lib/firmware/card.ucode",
+                "root/tool",
+                "root/text"
             ]
         );
+        let modes: Vec<u32> = entries.iter().rev().map(|(_, mode, _)| *mode).collect();
+        assert_eq!(modes[..3], [REGULAR, PROGRAM, REGULAR]);
         assert_eq!(entries[0].1, DIRECTORY);
         assert_eq!(
-            entries[5],
+            entries[6],
             ("lib/firmware/card.ucode".to_owned(), REGULAR, vec![7; 33])
         );
     }
@@ -136,10 +157,10 @@ mod tests {
     fn archives_are_joined_at_multiples_of_four() {
         let folder = tempfile::tempdir().unwrap();
         let (base, joined) = (folder.path().join("base"), folder.path().join("joined"));
-        let mut first = archive(&[("init".to_owned(), vec![1; 5])]).unwrap();
+        let mut first = archive(&[("init".to_owned(), vec![1; 5])], &[]).unwrap();
         first.extend([0; 3]);
         std::fs::write(&base, &first).unwrap();
-        write_initramfs(&joined, &[&base, &base], &sample()).unwrap();
+        write_initramfs(&joined, &[&base, &base], &sample(), &[]).unwrap();
         let bytes = std::fs::read(&joined).unwrap();
         let second = first.len().next_multiple_of(4);
         assert_eq!(&bytes[second..second + 6], b"070701");
@@ -152,6 +173,7 @@ mod tests {
         let error = write_initramfs(
             &folder.path().join("out"),
             &[Path::new("/nonexistent")],
+            &[],
             &[],
         );
         assert!(error.unwrap_err().to_string().contains("make setup"));

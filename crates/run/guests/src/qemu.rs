@@ -29,6 +29,8 @@ pub struct Machine<'a> {
     pub kernel: &'a Path,
     /// Its initial file system.
     pub initramfs: &'a Path,
+    /// What its kernel is told beyond what all are told.
+    pub append: &'a str,
     /// Where its console goes.
     pub console: &'a Path,
     /// Where we listen for its agent.
@@ -74,7 +76,8 @@ pub fn command(setup: &Setup, machine: &Machine) -> Vec<String> {
         "-initrd",
         &plain(machine.initramfs),
     ]);
-    add(&["-append", &format!("{} panic=-1", setup.cmdline)]);
+    let told = format!("{} panic=-1 {}", setup.cmdline, machine.append);
+    add(&["-append", told.trim_end()]);
     add(&["-serial", &format!("file:{}", plain(machine.console))]);
     add(&[
         "-chardev",
@@ -192,6 +195,7 @@ mod tests {
             memory: 256,
             kernel: &setup.kernel(None).unwrap().image,
             initramfs: Path::new("/run/a/it.cpio"),
+            append: "",
             console: Path::new("/out/it.log"),
             agent: Path::new("/run/a/it.agent"),
             monitor: Path::new("/run/a/it.qmp"),

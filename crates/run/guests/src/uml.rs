@@ -46,6 +46,7 @@ pub fn command(machine: &Machine, folder: &Path) -> Vec<String> {
         "ssl1=fd:0".to_owned(),
         format!("virtio_uml.device={}:{number}", socket.display()),
     ]);
+    words.extend(machine.append.split_ascii_whitespace().map(str::to_owned));
     words
 }
 
@@ -60,6 +61,7 @@ mod tests {
             memory: 256,
             kernel: Path::new("/opt/linux"),
             initramfs: Path::new("/run/a/it.cpio"),
+            append: "a=b c",
             console: Path::new("/out/it.log"),
             agent: Path::new("/run/a/it.agent"),
             monitor: Path::new("/run/a/it.qmp"),
@@ -74,7 +76,7 @@ mod tests {
             line(Device::Card("/run/a/card0.sock".into())),
             "env -u TMPDIR -u TMP -u TEMP setpriv --pdeathsig KILL /opt/linux mem=256M umid=it uml_dir=/run/a \
              initrd=/run/a/it.cpio quiet lpj=200000000 virtio_pcidev.max_delay_us=4000000 con0=null,fd:1 con=null ssl=null ssl1=fd:0 \
-             virtio_uml.device=/run/a/card0.sock:64"
+             virtio_uml.device=/run/a/card0.sock:64 a=b c"
         );
     }
 
@@ -82,7 +84,7 @@ mod tests {
     fn access_points_have_radios_instead_of_a_card() {
         let line = line(Device::Hwsim("/run/a/hwsim0.sock".into()));
         assert!(
-            line.ends_with("virtio_uml.device=/run/a/hwsim0.sock:29"),
+            line.ends_with("virtio_uml.device=/run/a/hwsim0.sock:29 a=b c"),
             "{line}"
         );
     }

@@ -1,6 +1,7 @@
 //! The joint between a run and the daemon: a scenario in the daemon's words, and the daemon's counters
 //! in the report's.
 
+use super::message::{Message, Sender};
 use super::report::{CardRadio, Counters, Counts};
 use crate::control::by_channel;
 use crate::control::{KnownVm, Names, SOCKET, Server};
@@ -121,10 +122,12 @@ impl Cards {
             .context("the daemon serves no radios")
     }
 
-    /// Lets others look at the run, by a socket in `folder`, until what is returned is dropped.
-    pub fn control(&self, scenario: &Scenario, folder: &Path) -> Result<Server> {
+    /// Lets others look at the run, by a socket in `folder`, until what is returned is dropped. What they want done in it
+    /// goes to `sender`.
+    pub fn control(&self, scenario: &Scenario, folder: &Path, sender: Sender) -> Result<Server> {
         let handle = Arc::clone(self.0.handle());
-        Server::start(&folder.join(SOCKET), handle, names(scenario))
+        let asks = Box::new(move |ask| sender.send(Message::Asked(ask)).is_ok());
+        Server::for_run(&folder.join(SOCKET), handle, names(scenario), asks)
     }
 
     /// Records the ways of all frames from now on.
@@ -161,6 +164,21 @@ impl Cards {
     pub fn delivered(&self, station: MacAddr) -> Result<Delivered> {
         let deliveries = self.0.status()?.radio.deliveries;
         Ok(deliveries.get(&station).copied().unwrap_or_default())
+    }
+
+    /// Puts an access point, by its number in the scenario, elsewhere.
+    pub fn place_access_point(
+        &self,
+        scenario: &Scenario,
+        number: usize,
+        at: scenario::Position,
+    ) -> Result<()> {
+        let built_in = own(scenario).position(|(index, ..)| index == number);
+        let placed = match built_in {
+            Some(built_in) => Placed::BuiltIn(built_in),
+            None => Placed::AccessPoint { port: 0, number },
+        };
+        self.0.handle().place(placed, position(at))
     }
 
     /// What has happened to the VMs lately, and then what happens.

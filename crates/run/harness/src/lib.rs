@@ -10,7 +10,9 @@
     reason = "time-outs of real processes need the real clock"
 )]
 
+mod acts;
 mod announce;
+mod asked;
 mod cards;
 mod checks;
 pub mod control;
@@ -29,6 +31,7 @@ mod session;
 mod stop;
 mod table;
 mod up;
+mod work;
 
 pub use external::Hold;
 pub use folder::{PRIVATE_PREFIX, Private};

@@ -6,13 +6,14 @@ use super::stop::Stop;
 use airlane_guests::agent::Agent;
 use airlane_guests::console;
 use airlane_guests::monitor::Monitor;
-use airlane_guests::overlay::{File, write_initramfs};
+use airlane_guests::overlay::{File, OwnFile, write_initramfs};
 use airlane_guests::process::Process;
 use airlane_guests::qemu::{self, Device, Machine};
 use airlane_guests::setup::{Kernel, Setup, Uml};
 use airlane_guests::state::View;
 use airlane_guests::uml;
-use anyhow::Result;
+use airlane_scenario::Own;
+use anyhow::{Context, Result};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,8 @@ pub struct Recipe {
     pub files: Vec<File>,
     /// What it is attached to.
     pub device: Device,
+    /// What its user brings.
+    pub own: Own,
 }
 
 /// A kernel, and what runs it.
@@ -55,6 +58,31 @@ impl Boots {
             Self::Qemu(kernel) => &kernel.modules,
             Self::Uml(kernel) => &kernel.modules,
         }
+    }
+}
+
+impl Recipe {
+    fn kernel(&self) -> &Path {
+        let own = self.own.kernel.as_deref();
+        own.unwrap_or_else(|| self.boots.image())
+    }
+
+    /// What is unpacked before its own files. The modules that are set up are of no use to another kernel.
+    fn archives<'a>(&'a self, setup: &'a Setup) -> Vec<&'a Path> {
+        let modules = self.own.kernel.is_none().then(|| self.boots.modules());
+        let base = std::iter::once(setup.images.base.as_path());
+        let own = self.own.initrd.as_deref();
+        base.chain(modules).chain(own).collect()
+    }
+
+    fn own_files(&self) -> Result<Vec<OwnFile>> {
+        let read = |file: &airlane_scenario::OwnFile| {
+            let content = std::fs::read(&file.from);
+            let content =
+                content.with_context(|| format!("cannot read {}", file.from.display()))?;
+            Ok(((file.to.clone(), content), file.executable))
+        };
+        self.own.files.iter().map(read).collect()
     }
 }
 
@@ -117,16 +145,18 @@ impl Member {
         let (initramfs, socket, orders) = (unique("cpio"), unique("agent"), unique("qmp"));
         write_initramfs(
             &initramfs,
-            &[&setup.images.base, recipe.boots.modules()],
+            &recipe.archives(setup),
             &recipe.files,
+            &recipe.own_files()?,
         )?;
         let console = output.console(&self.name, generation);
         let _ = std::fs::remove_file(&console);
         let machine = Machine {
             name: &self.name,
             memory: recipe.memory,
-            kernel: recipe.boots.image(),
+            kernel: recipe.kernel(),
             initramfs: &initramfs,
+            append: recipe.own.append.as_deref().unwrap_or_default(),
             console: &console,
             agent: &socket,
             monitor: &orders,
@@ -157,6 +187,11 @@ impl Member {
         self.consoles.push(console);
         self.restarts();
         Ok(())
+    }
+
+    /// True while it runs.
+    pub fn runs(&self) -> bool {
+        self.running.is_some()
     }
 
     /// The line to its agent.

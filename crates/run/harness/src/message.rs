@@ -1,5 +1,6 @@
 //! What reaches the run's one thread from all others.
 
+use crate::control::ask::Ask;
 use airlane_guests::agent::Heard;
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -23,6 +24,8 @@ pub enum Message {
         /// What it said.
         heard: Heard,
     },
+    /// From a client of the control socket.
+    Asked(Ask),
     /// A request to end.
     Signal(i32),
 }

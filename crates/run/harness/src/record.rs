@@ -21,6 +21,7 @@ pub fn so_far(session: &Session, findings: &Findings, began: Instant) -> Report 
         seconds: began.elapsed().as_secs_f64(),
         vms: vms(session, findings),
         checks: findings.checks.clone(),
+        steps: findings.steps.clone(),
         counters: counters.unwrap_or_else(Counters::default),
     }
 }

@@ -19,8 +19,10 @@ pub struct Report {
     pub seconds: f64,
     /// One entry for each VM of the scenario.
     pub vms: Vec<Vm>,
-    /// One entry for each check and VM.
+    /// One entry for each check and VM, and for each step.
     pub checks: Vec<Check>,
+    /// One entry for each step that was made, in the order in which they were over.
+    pub steps: Vec<Step>,
     /// What was counted behind the cards.
     pub counters: Counters,
 }
@@ -99,6 +101,32 @@ pub struct Check {
     pub detail: String,
 }
 
+/// Something that has happened.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Step {
+    /// The step.
+    pub name: String,
+    /// What has happened, as the scenario says it.
+    #[serde(rename = "do")]
+    pub act: String,
+    /// To which VM, access point or card.
+    pub about: String,
+    /// When it began, in seconds after all VMs were up.
+    pub at: f64,
+    /// How long it took.
+    pub seconds: f64,
+    /// Whether it was done.
+    pub passed: bool,
+    /// What was seen.
+    pub detail: String,
+    /// The exit code of a command.
+    pub exit_code: Option<i32>,
+    /// What a command has printed.
+    pub stdout: Option<String>,
+    /// What a command has printed as errors.
+    pub stderr: Option<String>,
+}
+
 /// Counters by name.
 pub type Counts = BTreeMap<String, u64>;
 
@@ -174,6 +202,12 @@ mod tests {
             passed: true,
             detail: "10 of 10".to_owned(),
         };
+        let step = Step {
+            name: "exec it".to_owned(),
+            exit_code: Some(0),
+            stdout: Some("out".to_owned()),
+            ..Step::default()
+        };
         let mut counters = Counters::default();
         counters
             .cards
@@ -197,6 +231,7 @@ mod tests {
                 },
             ],
             checks: vec![check],
+            steps: vec![step, Step::default()],
             counters,
             ..Report::default()
         };
@@ -270,7 +305,7 @@ mod tests {
 
     #[test]
     fn the_schema_refuses_what_is_no_report() {
-        let broken: [fn(&mut Value); 10] = [
+        let broken: [fn(&mut Value); 11] = [
             |report| drop(report.as_object_mut().unwrap().remove("passed")),
             |report| report["passed"] = json!("yes"),
             |report| report["vms"][0]["ping"] = json!({"sent": 10}),
@@ -279,6 +314,7 @@ mod tests {
             |report| report["vms"][0]["eap"]["identity"] = Value::Null,
             |report| report["vms"][0]["tcp_mbps"]["tx"] = json!("fast"),
             |report| report["checks"][0]["passed"] = Value::Null,
+            |report| report["steps"][0]["exit_code"] = json!("0"),
             |report| report["counters"]["cards"]["it"]["interrupts"] = json!(-1),
             |report| report["counters"]["radios"]["attic"]["channels"]["36"] = json!(1),
         ];

@@ -15,12 +15,14 @@ use crate::record;
 use crate::report::{self, Report};
 use crate::session::Session;
 use crate::stop::Stop;
+use crate::work::{StepState, Work};
+use crate::{acts, asked};
 use airlane_guests::certificates::Certificates;
 use airlane_guests::external::RunFolder;
 use airlane_guests::qemu::Device;
 use airlane_guests::setup::Setup;
 use airlane_guests::{config, joining, state::View};
-use airlane_scenario::{ACCESS_POINT_VM, Scenario, Vmm};
+use airlane_scenario::{ACCESS_POINT_VM, Own, Scenario, Vmm};
 use airlane_trace::Figures;
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
@@ -118,6 +120,7 @@ pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ende
         seconds,
         vms: known.vms,
         checks: findings.checks,
+        steps: findings.steps,
         counters,
     };
     record::write(&output, &report)?;
@@ -226,6 +229,11 @@ fn session<'a>(
         next_tick: Instant::now(),
         looked: Instant::now(),
         memory: vec![MemoryWatch::default(); scenario.vms.len()],
+        work: Work {
+            steps: vec![StepState::default(); scenario.steps.len()],
+            ..Work::default()
+        },
+        at_each_turn: beside,
     })
 }
 
@@ -247,20 +255,32 @@ fn go(
     if let Some(file) = &options.trace {
         cards.trace(session.scenario, file)?;
     }
-    *control = Some(cards.control(session.scenario, session.private.path())?);
+    let sender = session.sender.clone();
+    *control = Some(cards.control(session.scenario, session.private.path(), sender)?);
     session.members = members(session, &cards, kernel)?;
     announce::external_vms(session, &cards)?;
     session.cards = Some(cards);
     noted(session, findings);
     for number in (0..session.members.len()).rev() {
-        session.start(number)?;
+        let vm = session.scenario.vms.get(number);
+        if !vm.is_some_and(|vm| vm.later) {
+            session.start(number)?;
+        }
     }
     session.draw();
     crate::up::wait(session)?;
+    session.work.up = Some(Instant::now());
     // The first look at the cards after all are up, for the checks that compare.
     session.next_tick = Instant::now();
     session.step(Instant::now())?;
     checks::all(session, findings, &mut noted)
+}
+
+/// What goes on beside whatever the run waits for; when there is more to do.
+fn beside(session: &mut Session) -> Option<Instant> {
+    asked::take_all(session);
+    acts::look_after(session);
+    checks::steps::due(session)
 }
 
 /// All VMs of the scenario, then the one with the access points, if there are any but built-in ones.
@@ -280,6 +300,7 @@ fn members(session: &Session, cards: &Cards, kernel: Option<&str>) -> Result<Vec
             boots: boots(scenario, setup, kernel, index)?,
             files,
             device: Device::Card(cards.card(index)?.to_owned()),
+            own: vm.own.clone(),
         };
         members.push(Member::new(&vm.name, (!vm.external).then_some(recipe)));
     }
@@ -291,6 +312,7 @@ fn members(session: &Session, cards: &Cards, kernel: Option<&str>) -> Result<Vec
         boots: boots(scenario, setup, kernel, scenario.vms.len())?,
         files: config::access_points(scenario, certificates.as_ref())?,
         device: Device::Hwsim(cards.radios()?.to_owned()),
+        own: Own::default(),
     };
     members.push(Member::new(ACCESS_POINT_VM, Some(recipe)));
     Ok(members)

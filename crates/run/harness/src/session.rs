@@ -3,13 +3,14 @@
 
 use super::cards::{Cards, Vmac};
 use super::folder::{Output, Private};
-use super::jobs::{Finished, Job, Jobs};
+use super::jobs::{Finished, Job, Jobs, Stream};
 use super::member::Member;
 use super::memory_watch::{self, MemoryWatch};
 use super::message::{Message, Receiver, Sender};
 use super::progress::Progress;
 use super::rows;
 use super::stop::Stop;
+use super::work::Work;
 use airlane_ap::gateway::{Echoes, Probe};
 use airlane_daemon::Delivered;
 use airlane_daemon::journal::VmEvent;
@@ -58,6 +59,10 @@ pub struct Session<'a> {
     pub(super) looked: Instant,
     /// By VM: whether its memory can be reached.
     pub(super) memory: Vec<MemoryWatch>,
+    /// What goes on beside the checks.
+    pub(super) work: Work,
+    /// Does what is due of that; when there is more to do.
+    pub(super) at_each_turn: fn(&mut Session<'_>) -> Option<Instant>,
 }
 
 impl Session<'_> {
@@ -81,6 +86,38 @@ impl Session<'_> {
         *place.context("there is no such card")? = at;
         let cards = self.cards.as_ref().context("there is no card")?;
         Ok(cards.place_card(card, at)?)
+    }
+
+    /// Puts an access point elsewhere.
+    pub fn place_access_point(&mut self, ap: usize, at: Position) -> Result<(), Stop> {
+        let cards = self.cards.as_ref().context("there is no air")?;
+        Ok(cards.place_access_point(self.scenario, ap, at)?)
+    }
+
+    /// True while the guest runs that airlane has started.
+    pub fn runs(&self, number: usize) -> bool {
+        self.members.get(number).is_some_and(Member::runs)
+    }
+
+    /// An error, as a sentence, when nobody in the guest would take a command.
+    pub fn speaks(&self, number: usize) -> Result<(), String> {
+        let member = self.members.get(number);
+        let member = member.ok_or("all access points are built-in: there is no VM of theirs")?;
+        let vm = &member.name;
+        if member.recipe.is_none() {
+            return Err(format!(
+                "`{vm}` is a VM of your own: airlane has no agent in it\n  remedy: use what you run it with, as ssh or its console"
+            ));
+        }
+        if !member.runs() {
+            return Err(format!("the VM `{vm}` does not run"));
+        }
+        match member.booted {
+            Some(_) => Ok(()),
+            None => Err(format!(
+                "the VM `{vm}` still boots\n  remedy: try again in a few seconds"
+            )),
+        }
     }
 
     /// A counter of the radio now; zero for one that there is not.
@@ -167,7 +204,8 @@ impl Session<'_> {
 
     /// Takes in one message, or waits a little.
     pub fn step(&mut self, deadline: Instant) -> Result<(), Stop> {
-        let until = deadline.min(self.next_tick);
+        let due = (self.at_each_turn)(self).unwrap_or(deadline);
+        let until = deadline.min(self.next_tick).min(due);
         let wait = until.saturating_duration_since(Instant::now());
         match self.messages.recv_timeout(wait) {
             Ok(message) => self.take(message)?,
@@ -179,12 +217,17 @@ impl Session<'_> {
         if Instant::now() >= self.next_tick {
             self.tick()?;
         }
+        (self.at_each_turn)(self);
         Ok(())
     }
 
     fn take(&mut self, message: Message) -> Result<(), Stop> {
         match message {
             Message::Signal(signal) => Err(Stop::Interrupted(signal)),
+            Message::Asked(ask) => {
+                self.work.asks.push_back(ask);
+                Ok(())
+            }
             Message::Heard {
                 guest,
                 generation,
@@ -209,18 +252,39 @@ impl Session<'_> {
         match line {
             Some(Line::Event(event)) => {
                 member.booted.get_or_insert_with(Instant::now);
+                if event.name == "unknown-order" {
+                    self.jobs.not_understood(guest);
+                }
                 if member.view.apply(&event) {
                     self.draw();
                 }
             }
-            Some(Line::Output { id, bytes }) => self.jobs.output(guest, id, &bytes),
+            Some(Line::Output { id, bytes }) => self.print(guest, id, Stream::Output, bytes),
+            Some(Line::Error { id, bytes }) => self.print(guest, id, Stream::Errors, bytes),
             Some(Line::Exit { id, code }) => self.jobs.exit(guest, id, code),
             None => *member.view.stray.entry("malformed".to_owned()).or_default() += 1,
         }
     }
 
+    fn print(&mut self, guest: usize, id: u64, stream: Stream, bytes: Vec<u8>) {
+        if self.jobs.output(guest, id, stream, bytes) {
+            self.cancel(Job { guest, id });
+        }
+    }
+
+    /// Ends a command whose result nobody waits for. A guest that does not take even this has other faults.
+    fn cancel(&mut self, job: Job) {
+        let agent = self.members.get_mut(job.guest).and_then(Member::agent);
+        if let Some(agent) = agent {
+            let _ = agent.cancel(job.id);
+        }
+    }
+
     fn tick(&mut self) -> Result<(), Stop> {
         self.next_tick = Instant::now() + TICK;
+        for job in self.jobs.overdue(Instant::now()) {
+            self.cancel(job);
+        }
         for member in &mut self.members {
             member.still_runs()?;
         }
@@ -273,6 +337,20 @@ impl Session<'_> {
         let agent = member.agent().context("the guest does not run")?;
         let id = agent.exec(command)?;
         Ok(self.jobs.began(guest, id))
+    }
+
+    /// Starts a command of any text in a guest, whose errors are kept apart.
+    pub fn run(&mut self, guest: usize, command: &str) -> Result<Job, Stop> {
+        let member = self.members.get_mut(guest).context("no such guest")?;
+        let agent = member.agent().context("the guest does not run")?;
+        let id = agent.run(command, &[])?;
+        Ok(self.jobs.began(guest, id))
+    }
+
+    /// Ends a command whose result nobody wants any more.
+    pub fn abandon(&mut self, job: Job) {
+        self.jobs.take(job);
+        self.cancel(job);
     }
 
     /// Waits for the ends of commands; those that have not ended within `limit` are cancelled.

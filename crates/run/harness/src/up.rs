@@ -47,6 +47,8 @@ fn ready(session: &Session, number: usize, member: &Member) -> bool {
     }
     match member.view.state {
         State::Addressed => true,
+        // Its time has not come.
+        State::Waiting => session.scenario.vms.get(number).is_some_and(|vm| vm.later),
         State::Refused => session.scenario.expects_refusal(number),
         _ => false,
     }

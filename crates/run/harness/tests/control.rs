@@ -125,7 +125,7 @@ fn nonsense_is_refused_with_its_reason() {
 #[test]
 fn a_request_without_end_is_refused() {
     let world = World::new();
-    let mut stream = world.send(&"x".repeat(10_000));
+    let mut stream = world.send(&"x".repeat(200_000));
     let mut answer = [0; 9];
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(&answer, br#"{"error":"#);
@@ -139,6 +139,39 @@ fn a_vm_that_is_not_there_cannot_be_captured() {
         error.contains("\"nobody\"") && error.contains("it"),
         "{error}"
     );
+}
+
+#[test]
+fn nothing_can_be_done_where_no_guest_runs() {
+    let world = World::new();
+    for (request, reason) in [
+        (
+            r#"{"command":"exec","vm":"it","argv":["true"]}"#,
+            "no guests",
+        ),
+        (r#"{"command":"exec","vm":"it","argv":[]}"#, "no command"),
+        (
+            r#"{"command":"exec","vm":"it","argv":["cat"],"stdin":"*"}"#,
+            "base64",
+        ),
+        (
+            r#"{"command":"exec","vm":"it","argv":["cat"],"timeout":-1}"#,
+            "time-out",
+        ),
+        (
+            r#"{"command":"do","act":{"do":"kill","vm":"it"}}"#,
+            "no guests",
+        ),
+        (
+            r#"{"command":"do","act":{"do":"kill","of":"it"}}"#,
+            "not understood",
+        ),
+    ] {
+        let answer = world.ask(request);
+        assert_eq!(answer.len(), 1, "{request}");
+        let error = answer[0]["error"].as_str().unwrap_or_default();
+        assert!(error.contains(reason), "{request}: {answer:?}");
+    }
 }
 
 #[test]

@@ -17,7 +17,12 @@ pub fn check(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<Ve
     refuse_stray_keys(source, &kind, raw)?;
     let vms = match &raw.vm {
         Some(value) => vec![vm_named(source, scenario, value)?],
-        None => (0..scenario.vms.len()).collect(),
+        // A VM that comes later is not there for checks which do not name it.
+        None => {
+            let vms = scenario.vms.iter().enumerate();
+            let there = vms.filter(|(_, vm)| !vm.later || raw.after.is_some());
+            there.map(|(number, _)| number).collect()
+        }
     };
     let name = raw.name.as_ref().unwrap_or(&raw.kind).get_ref();
     for &vm in &vms {
@@ -27,6 +32,7 @@ pub fn check(source: Source, scenario: &Scenario, raw: &raw::Check) -> Result<Ve
         name: name.to_owned(),
         vm,
         kind: kind.clone(),
+        after: raw.after.as_ref().map(|after| after.get_ref().clone()),
     };
     Ok(vms.into_iter().map(entry).collect())
 }

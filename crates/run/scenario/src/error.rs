@@ -83,7 +83,7 @@ impl Source<'_> {
 }
 
 /// Tables of which a scenario may have several: to keep one of two would lose what the other describes.
-const SEVERAL: [&str; 4] = ["access_point", "card", "check", "vm"];
+const SEVERAL: [&str; 5] = ["access_point", "card", "check", "step", "vm"];
 
 /// A message of the TOML reader in our words, and the remedy for it.
 fn explained(message: &str) -> (String, String) {

@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used))]
 #![cfg_attr(not(test), warn(clippy::panic, clippy::indexing_slicing))]
 
+mod acts;
 mod address;
 mod captive;
 mod card;
@@ -15,22 +16,25 @@ mod hostapd;
 mod kind;
 mod model;
 mod network;
+mod own;
 mod places;
 mod raw;
 mod security;
 #[cfg(test)]
 mod security_tests;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod validate;
 mod vmm;
 mod width;
 
+pub use acts::ActWords;
 pub use error::ScenarioError;
 pub use model::{
-    ACCESS_POINT_VM, AccessPoint, Action, Air, ApKind, CaptiveKit, Card, Check, CheckKind, Eap,
-    EapMethod, Key, MAX_ACCESS_POINTS, MAX_CARDS, Places, Position, RunSettings, Scenario,
-    Security, Subnet, Uplink, Vm, Vmm, Walk,
+    ACCESS_POINT_VM, AccessPoint, Act, Action, Air, ApKind, CaptiveKit, Card, Check, CheckKind,
+    Eap, EapMethod, Key, MAX_ACCESS_POINTS, MAX_CARDS, Own, OwnFile, Places, Position, RunSettings,
+    Scenario, Security, Step, Subnet, Uplink, Vm, Vmm, Walk, When,
 };
 
 use std::path::Path;

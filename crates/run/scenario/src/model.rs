@@ -3,17 +3,21 @@
 
 mod access_point;
 mod check;
+mod own;
 mod place;
 mod places;
 mod security;
+mod step;
 mod subnet;
 mod vmm;
 
 pub use access_point::{AccessPoint, ApKind, CaptiveKit, Uplink};
 pub use check::{Action, Check, CheckKind, Walk};
+pub use own::{Own, OwnFile};
 pub use place::Position;
 pub use places::{Key, Places};
 pub use security::{Eap, EapMethod, Security};
+pub use step::{Act, Step, When};
 pub use subnet::{Subnet, SubnetError};
 pub use vmm::Vmm;
 
@@ -49,6 +53,8 @@ pub struct Scenario {
     pub checks: Vec<Check>,
     /// Where the keys stand that only a look at the machine can find wrong.
     pub places: Places,
+    /// What happens, in the order in which it is written.
+    pub steps: Vec<Step>,
 }
 
 /// How many access points one scenario may have: radios of one hwsim guest.
@@ -140,8 +146,12 @@ pub struct Vm {
     pub kernel: Option<String>,
     /// What it runs in, if not in what the run says.
     pub vmm: Option<Vmm>,
+    /// What its user brings.
+    pub own: Own,
     /// Started by the user, not by us.
     pub external: bool,
+    /// Not started with the others, but by a step or a client.
+    pub later: bool,
 }
 
 impl Scenario {

@@ -26,6 +26,8 @@ pub struct Scenario {
     pub vm: Vec<Spanned<Vm>>,
     #[serde(default)]
     pub check: Vec<Spanned<Check>>,
+    #[serde(default)]
+    pub step: Vec<Spanned<Step>>,
 }
 
 /// `[run]`
@@ -147,11 +149,16 @@ pub struct Vm {
     pub swcrypto: bool,
     pub memory: Option<Spanned<u64>>,
     pub kernel: Option<Spanned<String>>,
+    pub initrd: Option<Spanned<String>>,
+    pub append: Option<Spanned<String>>,
+    pub files: Option<Spanned<BTreeMap<String, Spanned<String>>>>,
     pub vmm: Option<Spanned<String>>,
     #[serde(default)]
     pub supplicant: Vec<Spanned<String>>,
     #[serde(default)]
     pub external: bool,
+    #[serde(default)]
+    pub later: bool,
 }
 
 /// `eap` of a `[[vm]]`
@@ -181,4 +188,57 @@ pub struct Check {
     pub witness: Option<Spanned<String>>,
     pub to: Option<Spanned<Vec<f64>>>,
     pub max_gap: Option<Spanned<f64>>,
+    pub after: Option<Spanned<String>>,
+}
+
+/// `[[step]]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    pub name: Option<Spanned<String>>,
+    pub at: Option<Spanned<f64>>,
+    pub after: Option<Spanned<String>>,
+    #[serde(rename = "do")]
+    pub act: Spanned<String>,
+    pub vm: Option<Spanned<String>>,
+    pub command: Option<Spanned<String>>,
+    pub timeout: Option<Spanned<u64>>,
+    pub access_point: Option<Spanned<String>>,
+    pub card: Option<Spanned<String>>,
+    pub channel: Option<Spanned<i64>>,
+    pub passphrase: Option<Spanned<String>>,
+    pub reason: Option<Spanned<u16>>,
+    pub to: Option<Spanned<Vec<f64>>>,
+}
+
+impl Step {
+    /// What happens, without when.
+    pub fn act(&self) -> Act {
+        Act {
+            act: self.act.clone(),
+            vm: self.vm.clone(),
+            command: self.command.clone(),
+            timeout: self.timeout.clone(),
+            access_point: self.access_point.clone(),
+            card: self.card.clone(),
+            channel: self.channel.clone(),
+            passphrase: self.passphrase.clone(),
+            reason: self.reason.clone(),
+            to: self.to.clone(),
+        }
+    }
+}
+
+/// The keys of a `[[step]]` that say what happens.
+pub struct Act {
+    pub act: Spanned<String>,
+    pub vm: Option<Spanned<String>>,
+    pub command: Option<Spanned<String>>,
+    pub timeout: Option<Spanned<u64>>,
+    pub access_point: Option<Spanned<String>>,
+    pub card: Option<Spanned<String>>,
+    pub channel: Option<Spanned<i64>>,
+    pub passphrase: Option<Spanned<String>>,
+    pub reason: Option<Spanned<u16>>,
+    pub to: Option<Spanned<Vec<f64>>>,
 }

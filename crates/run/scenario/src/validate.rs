@@ -2,8 +2,8 @@
 
 use super::error::{ScenarioError, Source};
 use super::{
-    address, captive, card, checks, fields, hostapd, kind, network, places, raw, security, vmm,
-    width,
+    address, captive, card, checks, fields, hostapd, kind, network, own, places, raw, security,
+    steps, vmm, width,
 };
 use crate::model::{
     ACCESS_POINT_VM, AccessPoint, Air, MAX_ACCESS_POINTS, Position, RunSettings, Scenario, Vm,
@@ -28,6 +28,7 @@ pub fn scenario(source: Source, raw: raw::Scenario) -> Result<Scenario> {
         access_points: Vec::new(),
         vms: Vec::new(),
         checks: Vec::new(),
+        steps: Vec::new(),
     };
     fields::count(
         source,
@@ -49,6 +50,17 @@ pub fn scenario(source: Source, raw: raw::Scenario) -> Result<Scenario> {
     for entry in &raw.check {
         let entries = checks::check(source, &scenario, entry.get_ref())?;
         scenario.checks.extend(entries);
+    }
+    for entry in &raw.step {
+        let entry = steps::step(source, &scenario, entry)?;
+        scenario.steps.push(entry);
+    }
+    let awaited = raw
+        .check
+        .iter()
+        .filter_map(|check| check.get_ref().after.as_ref());
+    for after in awaited {
+        steps::awaited(source, &scenario, after)?;
     }
     Ok(scenario)
 }
@@ -205,6 +217,7 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
     let network = scenario.access_points.get(joins);
     let eap = security::of_vm(source, network, entry, &name)?;
     let network = network.and_then(|ap| ap.passphrase.clone());
+    let memory = fields::within(source, "memory", raw.memory.as_ref(), 128..=16_384, 256)?;
     let supplicant = raw.supplicant.iter();
     let supplicant = supplicant.map(|line| fields::supplicant_line(source, line));
     Ok(Vm {
@@ -220,11 +233,23 @@ fn vm(source: Source, scenario: &Scenario, entry: &Spanned<raw::Vm>) -> Result<V
         eap,
         swcrypto: raw.swcrypto,
         supplicant: supplicant.collect::<Result<_>>()?,
-        memory: fields::within(source, "memory", raw.memory.as_ref(), 128..=16_384, 256)?,
-        kernel: raw.kernel.as_ref().map(|value| value.get_ref().clone()),
+        own: own::of_vm(source, raw, memory)?,
+        memory,
+        kernel: own::version(raw),
         vmm: vmm::of(source, raw.vmm.as_ref())?,
         external: raw.external,
+        later: later(source, entry)?,
     })
+}
+
+/// Whether airlane starts the VM later. One that it does not start at all has no time.
+fn later(source: Source, entry: &Spanned<raw::Vm>) -> Result<bool> {
+    let raw = entry.get_ref();
+    if raw.later && raw.external {
+        let message = "an external VM comes when you start it";
+        return Err(source.error(&entry.span(), message, "remove the key `later`"));
+    }
+    Ok(raw.later)
 }
 
 /// The first access point of the network that a VM joins; with one network it need not be written.

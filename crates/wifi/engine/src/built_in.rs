@@ -91,6 +91,13 @@ impl BuiltIns {
         });
     }
 
+    /// Puts one of them elsewhere.
+    pub fn place(&mut self, index: usize, position: Position, air: &mut Air) {
+        if let Some(served) = self.served.get(index) {
+            air.move_radio(served.radio, position);
+        }
+    }
+
     /// All of them, for reports.
     pub fn iter(&self) -> impl Iterator<Item = &Served> {
         self.served.iter()

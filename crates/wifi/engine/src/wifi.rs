@@ -30,6 +30,8 @@ pub enum Placed {
         /// hwsim's number of the radio.
         number: usize,
     },
+    /// A built-in access point, by its number.
+    BuiltIn(usize),
 }
 
 /// Cards, NICs, air and access points, wired.
@@ -280,6 +282,7 @@ impl Wifi {
                 self.access_points
                     .place(port, number, position, &mut self.air);
             }
+            Placed::BuiltIn(number) => self.built_ins.place(number, position, &mut self.air),
         }
     }
 

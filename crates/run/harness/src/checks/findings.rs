@@ -12,6 +12,8 @@ pub struct Findings {
     pub checks: Vec<report::Check>,
     /// By the VMs' numbers.
     pub measured: Vec<Measured>,
+    /// What has happened, in the order in which it was over.
+    pub steps: Vec<report::Step>,
 }
 
 /// Figures of one VM.
@@ -47,6 +49,7 @@ impl Findings {
         Self {
             checks: Vec::new(),
             measured: vec![Measured::default(); vms],
+            steps: Vec::new(),
         }
     }
 
@@ -83,16 +86,19 @@ impl Findings {
         self.add(session, &check.name, &vm, passed, detail);
     }
 
-    /// The checks that were not made because the run ended before them.
+    /// The checks and steps that were not made because the run ended before them.
     pub fn add_missing(&mut self, scenario: &Scenario) {
-        for check in &scenario.checks {
-            let vm = vm_name(scenario, check.vm);
+        let checks = scenario.checks.iter();
+        let checks = checks.map(|check| (&check.name, vm_name(scenario, check.vm)));
+        let steps = scenario.steps.iter();
+        let steps = steps.map(|step| (&step.name, scenario.about(&step.act)));
+        for (name, vm) in checks.chain(steps) {
             let made = self
                 .checks
                 .iter()
-                .any(|made| made.vm == vm && made.name == check.name);
+                .any(|made| made.vm == vm && made.name == *name);
             if !made {
-                let (name, vm) = (check.name.clone(), vm.to_owned());
+                let (name, vm) = (name.clone(), vm.to_owned());
                 let detail = "not made: the run ended before it".to_owned();
                 self.checks.push(report::Check {
                     name,
@@ -127,7 +133,8 @@ mod tests {
     #[test]
     fn a_check_that_was_not_made_has_failed() {
         let text = "[[access_point]]\nname='a'\nchannel=36\naddress='10.0.0.1/24'\n\
-                    [[vm]]\nname='it'\n[[check]]\nkind='ping'\n[[check]]\nkind='isolated'\n";
+                    [[vm]]\nname='it'\n[[check]]\nkind='ping'\n[[check]]\nkind='isolated'\n\
+                    [[step]]\ndo='kill'\nvm='it'\n";
         let scenario = Scenario::parse(Path::new("s.toml"), text).unwrap();
         let mut findings = Findings::new(1);
         let made = report::Check {
@@ -139,7 +146,7 @@ mod tests {
         findings.checks.push(made);
         assert!(findings.passed());
         findings.add_missing(&scenario);
-        assert_eq!(findings.checks.len(), 2);
+        assert_eq!(findings.checks.len(), 3);
         assert!(!findings.passed() && findings.checks[1].detail.contains("not made"));
     }
 }

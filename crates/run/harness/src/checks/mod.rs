@@ -25,6 +25,7 @@ mod roamed;
 mod secrets;
 mod signal;
 mod steady;
+pub(crate) mod steps;
 mod throughput;
 mod witness;
 
@@ -35,84 +36,163 @@ use crate::session::Session;
 use crate::stop::Stop;
 use airlane_guests::state::State;
 use airlane_scenario::{Check, CheckKind};
+use std::time::{Duration, Instant};
 
-/// Makes all checks of the scenario, and has `noted` what is found after each kind. The one that kills comes last: it
-/// changes who is there.
-pub fn all(
+/// How the checks of one kind are made.
+type Make = fn(&mut Session, &mut Findings, &[&Check]) -> Result<(), Stop>;
+
+/// Which checks are made together, and how, in this order. The one that kills comes last: it changes who is there.
+const ORDER: [(fn(&CheckKind) -> bool, Make); 14] = [
+    (|kind| *kind == CheckKind::Associated, associated::check),
+    (
+        |kind| *kind == CheckKind::Refused,
+        |session, findings, checks| {
+            refused::check(session, findings, checks);
+            Ok(())
+        },
+    ),
+    (|kind| matches!(kind, CheckKind::Ping { .. }), ping::check),
+    (|kind| *kind == CheckKind::Isolated, isolated::check),
+    (
+        |kind| matches!(kind, CheckKind::Downlink { .. }),
+        downlink::check,
+    ),
+    (
+        |kind| matches!(kind, CheckKind::Throughput { .. }),
+        throughput::check,
+    ),
+    (
+        |kind| matches!(kind, CheckKind::Steady { .. }),
+        steady::check,
+    ),
+    (
+        |kind| matches!(kind, CheckKind::Rekeyed { .. }),
+        rekeyed::check,
+    ),
+    (
+        |kind| matches!(kind, CheckKind::HighThroughput { .. }),
+        |session, findings, checks| each(session, findings, checks, high_throughput::check),
+    ),
+    (
+        |kind| matches!(kind, CheckKind::Roamed(_)),
+        |session, findings, checks| each(session, findings, checks, roamed::check),
+    ),
+    (
+        |kind| matches!(kind, CheckKind::Outage { .. }),
+        |session, findings, checks| each(session, findings, checks, outage::check),
+    ),
+    (
+        |kind| matches!(kind, CheckKind::PowerSave { .. }),
+        power_save::check,
+    ),
+    (
+        |kind| matches!(kind, CheckKind::LifeCycle { .. }),
+        |session, findings, checks| each(session, findings, checks, life_cycle::check),
+    ),
+    (
+        |kind| matches!(kind, CheckKind::Killed { .. }),
+        |session, findings, checks| each(session, findings, checks, killed::check),
+    ),
+];
+
+/// One after the other.
+fn each(
     session: &mut Session,
     findings: &mut Findings,
-    noted: &mut dyn FnMut(&Session, &Findings),
+    checks: &[&Check],
+    check: fn(&mut Session, &mut Findings, &Check) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let mut checks = checks.iter();
+    checks.try_for_each(|one| check(session, findings, one))
+}
+
+/// Has what was found so far written down.
+type Noted<'a> = &'a mut dyn FnMut(&Session, &Findings);
+
+/// Makes all checks of the scenario, and its steps, and has `noted` what is found after each kind and step.
+pub fn all(session: &mut Session, findings: &mut Findings, noted: Noted) -> Result<(), Stop> {
+    let scenario = session.scenario;
+    let waits_for_none = scenario.checks.iter().filter(|check| check.after.is_none());
+    make(
+        session,
+        findings,
+        noted,
+        &waits_for_none.collect::<Vec<_>>(),
+    )?;
+    for number in steps::in_turn(session) {
+        steps::make(session, findings, number)?;
+        noted(session, findings);
+        follow_step(session, findings, noted, number)?;
+    }
+    while steps::remain(session) {
+        session.step(Instant::now() + Duration::from_secs(1))?;
+        timed(session, findings, noted)?;
+    }
+    timed(session, findings, noted)?;
+    signals(session, findings)
+}
+
+/// Makes these checks, kind by kind, and what comes after each.
+fn make(
+    session: &mut Session,
+    findings: &mut Findings,
+    noted: Noted,
+    checks: &[&Check],
+) -> Result<(), Stop> {
+    for (is_one, make) in ORDER {
+        let checks = checks.iter().copied().filter(|check| is_one(&check.kind));
+        let checks: Vec<&Check> = checks.collect();
+        if checks.is_empty() {
+            continue;
+        }
+        make(session, findings, &checks)?;
+        noted(session, findings);
+        timed(session, findings, noted)?;
+        let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
+        follow(session, findings, noted, &names)?;
+    }
+    Ok(())
+}
+
+/// Reports the steps that were made at their times, and makes what comes after them.
+fn timed(session: &mut Session, findings: &mut Findings, noted: Noted) -> Result<(), Stop> {
+    for number in steps::over(session, findings) {
+        follow_step(session, findings, noted, number)?;
+    }
+    Ok(())
+}
+
+/// Makes the steps that come after checks of these names.
+fn follow(
+    session: &mut Session,
+    findings: &mut Findings,
+    noted: Noted,
+    names: &[&str],
+) -> Result<(), Stop> {
+    for number in steps::waiting_for(session, names) {
+        steps::make(session, findings, number)?;
+        noted(session, findings);
+        follow_step(session, findings, noted, number)?;
+    }
+    Ok(())
+}
+
+/// Makes the checks and steps that come after a step.
+fn follow_step(
+    session: &mut Session,
+    findings: &mut Findings,
+    noted: Noted,
+    number: usize,
 ) -> Result<(), Stop> {
     let scenario = session.scenario;
-    let of = |wanted: fn(&CheckKind) -> bool| -> Vec<&Check> {
-        scenario
-            .checks
-            .iter()
-            .filter(|check| wanted(&check.kind))
-            .collect()
+    let Some(step) = scenario.steps.get(number) else {
+        return Ok(());
     };
-    associated::check(
-        session,
-        findings,
-        &of(|kind| *kind == CheckKind::Associated),
-    )?;
-    refused::check(session, findings, &of(|kind| *kind == CheckKind::Refused));
-    noted(session, findings);
-    ping::check(
-        session,
-        findings,
-        &of(|kind| matches!(kind, CheckKind::Ping { .. })),
-    )?;
-    noted(session, findings);
-    isolated::check(session, findings, &of(|kind| *kind == CheckKind::Isolated))?;
-    downlink::check(
-        session,
-        findings,
-        &of(|kind| matches!(kind, CheckKind::Downlink { .. })),
-    )?;
-    throughput::check(
-        session,
-        findings,
-        &of(|kind| matches!(kind, CheckKind::Throughput { .. })),
-    )?;
-    noted(session, findings);
-    steady::check(
-        session,
-        findings,
-        &of(|kind| matches!(kind, CheckKind::Steady { .. })),
-    )?;
-    rekeyed::check(
-        session,
-        findings,
-        &of(|kind| matches!(kind, CheckKind::Rekeyed { .. })),
-    )?;
-    noted(session, findings);
-    for check in of(|kind| matches!(kind, CheckKind::HighThroughput { .. })) {
-        high_throughput::check(session, findings, check)?;
-        noted(session, findings);
-    }
-    for check in of(|kind| matches!(kind, CheckKind::Roamed(_))) {
-        roamed::check(session, findings, check)?;
-        noted(session, findings);
-    }
-    for check in of(|kind| matches!(kind, CheckKind::Outage { .. })) {
-        outage::check(session, findings, check)?;
-        noted(session, findings);
-    }
-    power_save::check(
-        session,
-        findings,
-        &of(|kind| matches!(kind, CheckKind::PowerSave { .. })),
-    )?;
-    for check in of(|kind| matches!(kind, CheckKind::LifeCycle { .. })) {
-        life_cycle::check(session, findings, check)?;
-        noted(session, findings);
-    }
-    for check in of(|kind| matches!(kind, CheckKind::Killed { .. })) {
-        killed::check(session, findings, check)?;
-        noted(session, findings);
-    }
-    signals(session, findings)
+    let name = step.name.as_str();
+    let checks = scenario.checks.iter();
+    let checks = checks.filter(|check| check.after.as_deref() == Some(name));
+    make(session, findings, noted, &checks.collect::<Vec<_>>())?;
+    follow(session, findings, noted, &[name])
 }
 
 /// How each VM hears its access point in the end.

@@ -10,6 +10,7 @@ use super::place::{self, Place, places};
 use crate::session::Session;
 use crate::stop::Stop;
 use airlane_daemon::journal::Kind;
+use airlane_guests::orders;
 use airlane_guests::state::State;
 use airlane_scenario::{Check, CheckKind};
 use std::time::{Duration, Instant};
@@ -101,7 +102,10 @@ fn outage(
     session
         .progress
         .say(&format!("killing the access point {}", victim.name));
-    session.exec_all(&[(access_points, victim.end())], PATIENCE)?;
+    session.exec_all(
+        &[(access_points, orders::off(victim.number, victim.network))],
+        PATIENCE,
+    )?;
     let lost = |session: &Session| session.state(vm) == State::Scanning;
     let noticed = session.wait_until(died + NOTICE.max(length), lost)?;
     let mut seen = Seen {
@@ -120,30 +124,11 @@ fn outage(
     session
         .progress
         .say(&format!("starting the access point {}", victim.name));
-    session.exec(access_points, &victim.begin())?;
+    session.exec(access_points, &orders::on(victim.number, victim.network))?;
     let back = |session: &Session| session.state(vm) == State::Addressed;
     let returned = noticed && session.wait_until(revived + RETURN, back)?;
     seen.returned = returned.then(|| revived.elapsed().as_secs_f64());
     Ok(seen)
-}
-
-impl Victim {
-    /// No time for a farewell, and no beacon more from the kernel.
-    fn end(&self) -> String {
-        let Self {
-            number, network, ..
-        } = self;
-        format!(
-            "kill -s KILL $(cat /run/hostapd{number}.pid) && ip -n ap{network} link set wlan{number} down"
-        )
-    }
-
-    fn begin(&self) -> String {
-        let Self {
-            number, network, ..
-        } = self;
-        format!("ip netns exec ap{network} /airlane/serve-ap {number} >/dev/console 2>&1")
-    }
 }
 
 /// How many of five echo requests are answered when all is over.

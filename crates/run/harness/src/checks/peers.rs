@@ -1,12 +1,13 @@
 //! What both ends of an association say of its security: `wpa_cli` in the VM, `hostapd_cli` at its
 //! access point. Whatever the two or the scenario contradict is a finding.
 
+use crate::acts;
 use crate::jobs::Job;
 use crate::report;
 use crate::session::Session;
 use crate::stop::Stop;
-use airlane_dot11::MacAddr;
-use airlane_scenario::{ApKind, Check, Eap, EapMethod};
+use airlane_guests::orders;
+use airlane_scenario::{Check, Eap, EapMethod};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -168,20 +169,8 @@ fn ask_access_point(session: &mut Session, number: usize) -> Result<Option<Job>,
 /// The words with which the access point of a VM is spoken to. A built-in one has told already what
 /// there is to tell.
 pub fn hostapd_cli(session: &Session, number: usize) -> Option<String> {
-    let scenario = session.scenario;
-    let bssid = session.members.get(number)?.view.bssid.as_deref();
-    let own = scenario.access_point_of(scenario.vms.get(number)?, bssid)?;
-    if own.kind != ApKind::Hostapd {
-        return None;
-    }
-    let mut all = scenario.access_points.iter();
-    let index = all.position(|ap| ap.bssid == own.bssid)?;
-    Some(format!("hostapd_cli -i wlan{index}"))
-}
-
-/// A VM's address.
-pub fn mac(session: &Session, number: usize) -> Option<MacAddr> {
-    session.scenario.vms.get(number).map(|vm| vm.mac)
+    let (number, _) = acts::host_of(session, number).ok()?;
+    Some(orders::cli(number))
 }
 
 fn answer(session: &mut Session, job: Option<Job>) -> Result<Answer, Stop> {

@@ -5,9 +5,11 @@
 use super::findings::Findings;
 use super::gateway::gateway;
 use super::iperf::{self, Transfer};
-use super::{peers, throughput};
+use super::throughput;
+use crate::acts;
 use crate::session::Session;
 use crate::stop::Stop;
+use airlane_guests::orders;
 use airlane_guests::state::Rekeys;
 use airlane_scenario::{Check, CheckKind};
 use std::time::{Duration, Instant};
@@ -104,18 +106,12 @@ fn transfer(session: &Session, check: &Check) -> String {
     transfer.command(&gateway, throughput::port(session, check.vm))
 }
 
-/// First each VM's own key, then the one of each BSS. These are test commands of hostapd, which
-/// Debian's build has.
+/// First each VM's own key, then the one of each BSS.
 fn replace_keys(session: &mut Session, checks: &[&Check]) -> Result<(), Stop> {
     let mut commands = Vec::new();
     for check in checks {
-        let (cli, mac) = (
-            peers::hostapd_cli(session, check.vm),
-            peers::mac(session, check.vm),
-        );
-        if let (Some(cli), Some(mac)) = (cli, mac) {
-            let command = format!("{cli} raw REKEY_PTK {mac}; sleep 1; {cli} raw REKEY_GTK");
-            commands.push((session.access_points(), command));
+        if let Ok((ap, mac)) = acts::host_of(session, check.vm) {
+            commands.push((session.access_points(), orders::rekey(ap, mac)));
         }
     }
     session.exec_all(&commands, Duration::from_secs(20))?;

@@ -1,15 +1,18 @@
-//! The control socket of a run: through it `airlane show`, `events`, `capture` and `trace` look at what goes on.
+//! The control socket of a run: through it `airlane show`, `events`, `capture` and `trace` look at what goes on, and
+//! `airlane exec` and `cp` reach into its guests.
 //! `docs/control.md` describes what is spoken.
 //!
-//! The socket lies in the run's private folder, which only its user can enter: who can connect may look.
+//! The socket lies in the run's private folder, which only its user can enter: who can connect may look, and do.
 
 mod answer;
+pub(crate) mod ask;
+mod exec;
 mod request;
 mod server;
 mod trace;
 
 pub use answer::{CardRadio, Event, KnownVm, Names, Radio, Show, Vm, by_channel};
-pub use request::{Head, Request};
+pub use request::{DoneLine, ExecLine, Head, LONGEST_COMMAND, LONGEST_INPUT, Request};
 pub use server::Server;
 pub use trace::{Telling, TraceLine, TracedFrame};
 

@@ -13,6 +13,8 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use super::answer::Names;
+use super::ask::{Ask, Wanted};
+use super::exec;
 use super::request::{Head, Request};
 use super::trace::{Telling, TraceLine};
 use airlane_daemon::Handle;
@@ -20,7 +22,7 @@ use airlane_daemon::Handle;
 /// Clients at a time.
 const CLIENTS: usize = 16;
 /// Longest request, bytes.
-const LONGEST_REQUEST: u64 = 4_096;
+const LONGEST_REQUEST: u64 = 128 * 1024;
 /// A client that neither asks nor reads for this long is left.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long one is waited for that is refused anyway.
@@ -35,20 +37,38 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
+/// Puts what a client wants before the run's thread; false when the run has ended.
+pub type Asks = Box<dyn Fn(Ask) -> bool + Send + Sync>;
+
 /// What all clients are answered from.
 struct Answers {
     handle: Arc<Handle>,
     names: Names,
+    asks: Asks,
 }
 
 impl Server {
-    /// Listens at `path`, which must not exist.
+    /// Listens at `path`, which must not exist. Nothing can be done in guests: there are none.
     pub fn start(path: &Path, handle: Arc<Handle>, names: Names) -> Result<Self> {
+        Self::for_run(path, handle, names, Box::new(|_| false))
+    }
+
+    /// Listens at `path`, which must not exist. What is to be done in guests goes to `asks`.
+    pub(crate) fn for_run(
+        path: &Path,
+        handle: Arc<Handle>,
+        names: Names,
+        asks: Asks,
+    ) -> Result<Self> {
         let listener = UnixListener::bind(path)
             .with_context(|| format!("cannot listen at {}", path.display()))?;
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&stopping);
-        let answers = Arc::new(Answers { handle, names });
+        let answers = Arc::new(Answers {
+            handle,
+            names,
+            asks,
+        });
         let thread = std::thread::Builder::new()
             .name("control".to_owned())
             .spawn(move || accept(&listener, &stop, &answers))?;
@@ -110,6 +130,18 @@ fn serve(stream: &UnixStream, answers: &Answers) -> Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     match read(stream).and_then(|request| check(request, &answers.names)) {
+        Ok(Request::Exec {
+            vm,
+            argv,
+            stdin,
+            timeout,
+        }) => match exec::wanted(vm, &argv, &stdin, timeout) {
+            Ok(wanted) => exec::serve(stream, &answers.head(), &answers.asks, wanted),
+            Err(error) => line(stream, &Head::Error(format!("{error:#}"))),
+        },
+        Ok(Request::Do { act }) => {
+            exec::serve(stream, &answers.head(), &answers.asks, Wanted::Act(act))
+        }
         Ok(request) => answers.answer(stream, request),
         Err(error) => line(stream, &Head::Error(format!("{error:#}"))),
     }
@@ -135,14 +167,18 @@ fn check(request: Request, names: &Names) -> Result<Request> {
 }
 
 impl Answers {
-    fn answer(&self, stream: &UnixStream, request: Request) -> Result<()> {
-        let head = Head::Ok {
+    fn head(&self) -> Head {
+        Head::Ok {
             run: self.names.run.clone(),
             vms: self.names.vm_names(),
-        };
-        line(stream, &head)?;
+        }
+    }
+
+    fn answer(&self, stream: &UnixStream, request: Request) -> Result<()> {
+        line(stream, &self.head())?;
         match request {
-            Request::Hello => Ok(()),
+            // What is done in the run is answered elsewhere: whether it begins decides about the first line.
+            Request::Hello | Request::Exec { .. } | Request::Do { .. } => Ok(()),
             Request::Show => line(stream, &self.names.show(&self.handle.status()?)),
             Request::Events { follow } => self.events(stream, follow),
             Request::Capture { vm } => {
@@ -188,13 +224,13 @@ impl Answers {
 }
 
 /// Whether the client has closed its end.
-fn gone(stream: &UnixStream) -> bool {
+pub(super) fn gone(stream: &UnixStream) -> bool {
     use rustix::net::{RecvFlags, recv};
     let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
     matches!(recv(stream, &mut [0_u8; 1][..], flags), Ok((0, _)))
 }
 
-fn line(mut stream: &UnixStream, value: &impl Serialize) -> Result<()> {
+pub(super) fn line(mut stream: &UnixStream, value: &impl Serialize) -> Result<()> {
     let mut text = serde_json::to_vec(value)?;
     text.push(b'\n');
     Ok(stream.write_all(&text)?)

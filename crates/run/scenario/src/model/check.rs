@@ -11,6 +11,8 @@ pub struct Check {
     pub vm: usize,
     /// What is looked at, with its bounds.
     pub kind: CheckKind,
+    /// The step that it comes after.
+    pub after: Option<String>,
 }
 
 /// What a check looks at.
