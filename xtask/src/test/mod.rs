@@ -1,6 +1,7 @@
 //! `cargo xtask test`: runs the stages one after the other, says how long each took, and closes with a table.
 
 mod dependencies;
+mod python;
 mod require;
 mod shard;
 mod stage;

@@ -13,11 +13,19 @@ pub enum Need {
     Uml,
     /// Root, mount namespaces with a layered file system in them, and the disk and the machine with libvirt of the set-up.
     OwnVm,
+    /// Python 3 with virtual environments, and a package index that pip reaches.
+    Python,
 }
 
 impl Need {
     /// All of them, as the variable's help lists them.
-    pub const ALL: [Self; 4] = [Self::Namespaces, Self::Tshark, Self::Uml, Self::OwnVm];
+    pub const ALL: [Self; 5] = [
+        Self::Namespaces,
+        Self::Tshark,
+        Self::Uml,
+        Self::OwnVm,
+        Self::Python,
+    ];
 
     /// As `AIRLANE_REQUIRE` spells it.
     pub const fn word(self) -> &'static str {
@@ -26,6 +34,7 @@ impl Need {
             Self::Tshark => "tshark",
             Self::Uml => "uml",
             Self::OwnVm => "own-vm",
+            Self::Python => "python",
         }
     }
 }
@@ -65,6 +74,6 @@ mod tests {
     #[test]
     fn an_unknown_word_is_refused() {
         let error = parse("namespaces,umlaut").unwrap_err();
-        assert!(error.contains("umlaut") && error.contains("namespaces, tshark, uml, own-vm"));
+        assert!(error.contains("umlaut") && error.contains("namespaces, tshark, uml, own-vm, python"));
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::dependencies;
+use super::python;
 use super::require::Need;
 use super::shard::Shard;
 use super::tally::Tally;
@@ -90,6 +91,10 @@ pub const STAGES: [Stage; 13] = [
         plan: benchmarks,
     },
     Stage {
+        name: "python",
+        plan: python::plan,
+    },
+    Stage {
         name: "guests-build",
         plan: |settings| one(settings, &format!("{GUESTS} --no-run")),
     },
@@ -103,9 +108,10 @@ pub const STAGES: [Stage; 13] = [
     },
 ];
 
-const GUESTS: &str = "test --locked --release -p airlane --test guests";
+const GUESTS: &str = "test --locked --release -p airlane --test guests --test tutorial";
 
-fn cargo(settings: &Settings, line: &str) -> Command {
+/// A command of cargo, in the workspace's folder.
+pub fn cargo(settings: &Settings, line: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(line.split(' ')).current_dir(&settings.root);
     command
