@@ -45,6 +45,7 @@ bootstrap:
 
 # Moved into place whole: an interrupted build leaves nothing that looks like the program.
 $(PROGRAM):
+	@echo "compiling airlane first, some minutes; the next demo of the same sources starts at once"
 	$(CARGO) build --release -p airlane
 	@mkdir -p $(@D) && cp $${CARGO_TARGET_DIR:-target}/release/airlane $@.new && mv $@.new $@
 

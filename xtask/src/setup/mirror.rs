@@ -40,7 +40,7 @@ impl Mirror {
         match Self::parse(&targets) {
             Some(mirror) => Ok(mirror),
             None => bail!(
-                "the apt sources of this machine name no Debian mirror. Setup needs a Debian machine (12; 13 is untried) \
+                "the apt sources of this machine name no Debian mirror. Setup needs a Debian machine (12 or 13) \
                  with `deb` lines for its own release in /etc/apt/sources.list(.d)."
             ),
         }
