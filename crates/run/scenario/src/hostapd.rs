@@ -59,21 +59,31 @@ fn is_known(key: &str) -> bool {
     keys().any(|known| key == known || (known.ends_with('_') && key.starts_with(known)))
 }
 
-/// Refuses a channel on which an access point must look for radar before it sends (IEEE 802.11-2020 11.8, DFS).
+/// What makes hostapd look for radar.
+const LOOKS_FOR_RADAR: &str = "ieee80211h=1";
+
+/// Refuses a channel on which an access point must look for radar before it sends (IEEE 802.11-2020 11.8, DFS), where hostapd is not
+/// told to do so: it would not start. A built-in access point asks nobody.
 pub fn refuse_radar_channel(
     source: Source,
     raw: &raw::AccessPoint,
     kind: &ApKind,
     channel: Channel,
 ) -> Result<()> {
-    if *kind != ApKind::Hostapd || !needs_radar_detection(channel) {
+    let told = || {
+        raw.hostapd
+            .iter()
+            .any(|line| line.get_ref() == LOOKS_FOR_RADAR)
+    };
+    if *kind != ApKind::Hostapd || !needs_radar_detection(channel) || told() {
         return Ok(());
     }
     let message = format!(
-        "hostapd cannot start on channel {}: an access point must look for radar there (DFS), which its simulated radio cannot",
+        "hostapd does not start on channel {}: an access point must first look for radar there (DFS), and it is not told to",
         channel.number()
     );
-    let remedy = "use 36 to 48, 149 to 165, or a channel of 2.4 GHz; or write kind = \"built-in\", which takes any";
+    let remedy = "use 36 to 48, 149 to 165 or a channel of 2.4 GHz; or kind = \"built-in\", which takes any; \
+                  or hostapd = [\"ieee80211d=1\", \"ieee80211h=1\"], with which it looks for a minute before it starts";
     Err(source.error(&raw.channel.span(), message, remedy))
 }
 
@@ -119,12 +129,15 @@ mod tests {
     }
 
     #[test]
-    fn hostapd_starts_on_no_channel_where_it_must_look_for_radar() {
+    fn hostapd_starts_on_a_channel_with_radar_only_if_it_is_told_to_look() {
         for channel in [52, 64, 100, 144] {
             let (number, text) = with(&format!("channel = {channel}"));
             refused_at(&text, number, "look for radar", "built-in");
             let (_, text) = with(&format!("channel = {channel}\nkind = 'built-in'"));
             assert!(parse(&text).is_ok(), "{channel}, built-in");
+            let lines = "hostapd = ['ieee80211d=1', 'ieee80211h=1']";
+            let (_, text) = with(&format!("channel = {channel}\n{lines}"));
+            assert!(parse(&text).is_ok(), "{channel}, told to look");
         }
         for channel in [11, 48, 149, 165] {
             let (_, text) = with(&format!("channel = {channel}"));
