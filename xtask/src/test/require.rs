@@ -74,6 +74,8 @@ mod tests {
     #[test]
     fn an_unknown_word_is_refused() {
         let error = parse("namespaces,umlaut").unwrap_err();
-        assert!(error.contains("umlaut") && error.contains("namespaces, tshark, uml, own-vm, python"));
+        assert!(
+            error.contains("umlaut") && error.contains("namespaces, tshark, uml, own-vm, python")
+        );
     }
 }

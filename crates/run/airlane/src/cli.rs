@@ -10,10 +10,13 @@ mod exec;
 mod extcap;
 mod firmware;
 mod show;
+mod suggest;
 mod trace;
 
 use crate::doctor;
-use airlane_guests::setup::Setup;
+use crate::summary::{self, counted};
+use airlane_guests::boots::{available, feasible};
+use airlane_guests::setup::{REMEDY, Setup};
 use airlane_harness::{self as harness, Ended, Hold, Options, Stream};
 use airlane_scenario::{Scenario, Vmm};
 use clap::{Parser, Subcommand};
@@ -46,7 +49,8 @@ Examples:
 
 A run writes report.json, air.pcapng and one console log per VM into its output folder.
 Exit codes: 0 all well; 1 a check failed or a VM did not come up; 2 bad input, nothing started;
-130 stopped by Ctrl-C. docs/scenario.md describes scenarios, docs/report.md the report.";
+128 + N stopped by signal N, as 130 by Ctrl-C. docs/scenario.md describes scenarios, docs/report.md
+the report and what CI reads of it.";
 
 const EXTCAP: &str = "\
 In Wireshark's own list of interfaces: link this program into its extcap folder
@@ -142,7 +146,7 @@ pub fn main() -> ExitCode {
     if extcap::asked(&arguments) {
         return done(extcap::answer(&arguments));
     }
-    match Cli::parse().command {
+    match suggest::parse::<Cli>(arguments).command {
         Command::Run(arguments) => run(&arguments),
         Command::Check { scenario } => check(&scenario),
         Command::Show(arguments) => done(show::show(&arguments)),
@@ -189,22 +193,38 @@ fn done(result: anyhow::Result<()>) -> ExitCode {
 }
 
 fn check(path: &std::path::Path) -> ExitCode {
-    match Scenario::load(path) {
-        Err(error) => fail(error, BAD_INPUT),
-        Ok(scenario) => {
-            let (vms, networks) = (scenario.vms.len(), scenario.access_points.len());
-            let checks = scenario.checks.len();
-            let cards = match scenario.cards.len() {
-                1 => String::new(),
-                cards => format!("{cards} cards, "),
-            };
-            print(&format!(
-                "{}: {cards}{vms} VMs, {networks} access points, {checks} checks",
-                path.display()
-            ));
-            ExitCode::SUCCESS
-        }
+    let scenario = match Scenario::load(path) {
+        Ok(scenario) => scenario,
+        Err(error) => return fail(error, BAD_INPUT),
+    };
+    if let Err(error) = feasible(&scenario) {
+        return fail(error, BAD_INPUT);
     }
+    match Setup::load() {
+        Ok(setup) => {
+            if let Err(error) = available(&scenario, &setup, None) {
+                return fail(format!("{error:#}"), BAD_INPUT);
+            }
+        }
+        Err(_) => eprintln!(
+            "airlane: nothing is set up yet, so nobody has looked whether its kernels are there ({REMEDY})"
+        ),
+    }
+    print(&format!("{}: {}", path.display(), contents(&scenario)));
+    ExitCode::SUCCESS
+}
+
+/// `2 VMs, 1 access point, 10 checks`
+fn contents(scenario: &Scenario) -> String {
+    let cards = Some(scenario.cards.len()).filter(|cards| *cards > 1);
+    let counts = [
+        cards.map(|cards| counted(cards, "card")),
+        Some(counted(scenario.vms.len(), "VM")),
+        Some(counted(scenario.access_points.len(), "access point")),
+        Some(counted(scenario.checks.len(), "check")),
+    ];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    counts.join(", ")
 }
 
 fn run(arguments: &RunArguments) -> ExitCode {
@@ -219,14 +239,14 @@ fn run(arguments: &RunArguments) -> ExitCode {
         let error = "--run-dir is where VMs with `external = true` find their cards, and the scenario has none";
         return fail(format!("{error}\n  remedy: run without it"), BAD_INPUT);
     }
-    if let Err(error) = harness::feasible(&scenario) {
+    if let Err(error) = feasible(&scenario) {
         return fail(format!("{error:#}"), BAD_INPUT);
     }
     let setup = match Setup::load() {
         Ok(setup) => setup,
         Err(error) => return fail(format!("{error:#}"), 1),
     };
-    if let Err(error) = harness::kernels(&scenario, &setup, arguments.kernel.as_deref()) {
+    if let Err(error) = available(&scenario, &setup, arguments.kernel.as_deref()) {
         return fail(format!("{error:#}"), BAD_INPUT);
     }
     let options = Options {
@@ -266,17 +286,7 @@ fn conclude(ended: &Ended, json: bool, options: &Options) -> ExitCode {
         if let Some(figures) = &ended.trace {
             print(&figures.text(&std::io::stdout()));
         }
-        let passed = report.checks.iter().filter(|check| check.passed).count();
-        let (word, all) = (
-            if report.passed { "passed" } else { "FAILED" },
-            report.checks.len(),
-        );
-        print(&format!(
-            "{}: {word}, {passed} of {all} checks in {:.0} s; see {}",
-            report.scenario,
-            report.seconds,
-            options.out.display()
-        ));
+        print(&summary::line(report, &options.out));
     }
     match ended.too_busy() {
         Some(line) if json => eprintln!("airlane: {line}"),

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A run that goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The scenario's name.
+    /// The scenario's name; with a number, as in `lab#2`, where another run of that scenario went on at its start.
     pub name: String,
     /// Its VMs.
     pub vms: Vec<String>,
@@ -24,6 +24,13 @@ pub struct Run {
 }
 
 impl Run {
+    /// The scenario's name: the run's without the number that a second run of one scenario has.
+    fn scenario(&self) -> &str {
+        let number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+        let parts = self.name.rsplit_once('#').filter(|(_, end)| number(end));
+        parts.map_or(&self.name, |(scenario, _)| scenario)
+    }
+
     /// Asks; what follows the answer's first line can be read from what is returned.
     pub fn ask(&self, request: &Request) -> Result<BufReader<UnixStream>> {
         let (head, rest) = ask(&self.socket, request)
@@ -65,7 +72,7 @@ fn hello(socket: PathBuf) -> Option<Run> {
     }
 }
 
-/// The run of this name, or the only one.
+/// The run of this name, else the only one of the scenario of this name; without a name, the only one.
 pub fn choose(name: Option<&str>) -> Result<Run> {
     choose_among(runs(), name)
 }
@@ -74,15 +81,28 @@ fn choose_among(mut runs: Vec<Run>, name: Option<&str>) -> Result<Run> {
     if runs.is_empty() {
         bail!("no run goes on\n  remedy: start one: airlane run SCENARIO --hold");
     }
-    let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
-    let names = names.join(", ");
-    runs.retain(|run| name.is_none_or(|name| run.name == name));
+    let all = names(&runs);
+    if let Some(name) = name {
+        let exact = runs.iter().any(|run| run.name == name);
+        runs.retain(|run| match exact {
+            true => run.name == name,
+            false => run.scenario() == name || format!("{}#1", run.name) == name,
+        });
+    }
+    let found = names(&runs);
     match (runs.pop(), runs.is_empty(), name) {
         (Some(run), true, _) => Ok(run),
-        (None, _, Some(name)) => bail!("no run named {name:?} goes on, only {names}"),
-        (_, _, None) => bail!("several runs go on: {names}\n  remedy: name one with --run"),
-        (_, _, Some(name)) => bail!("several runs of {name:?} go on"),
+        (None, _, Some(name)) => bail!("no run named {name:?} goes on, only {all}"),
+        (_, _, None) => bail!("several runs go on: {all}\n  remedy: name one with --run"),
+        (_, _, Some(name)) => {
+            bail!("several runs of {name:?} go on: {found}\n  remedy: name one with --run")
+        }
     }
+}
+
+fn names(runs: &[Run]) -> String {
+    let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
+    names.join(", ")
 }
 
 fn ask(socket: &Path, request: &Request) -> Result<(Head, BufReader<UnixStream>)> {
@@ -126,6 +146,21 @@ mod tests {
     fn a_named_run_is_found_among_several() {
         let runs = vec![run("a"), run("b")];
         assert_eq!(choose_among(runs, Some("b")).unwrap(), run("b"));
+    }
+
+    #[test]
+    fn a_run_of_a_scenario_is_found_by_its_number_and_without_one_where_it_is_alone() {
+        let chosen = |runs: &[&str], name| {
+            let runs = runs.iter().map(|name| run(name)).collect();
+            choose_among(runs, Some(name)).unwrap().name
+        };
+        assert_eq!(chosen(&["lab", "lab#2"], "lab"), "lab");
+        assert_eq!(chosen(&["lab", "lab#2"], "lab#1"), "lab");
+        assert_eq!(chosen(&["lab", "lab#2"], "lab#2"), "lab#2");
+        assert_eq!(chosen(&["lab#2", "other"], "lab"), "lab#2");
+        let several = error(&["lab#2", "lab#3", "other"], Some("lab"));
+        assert!(several.contains("go on: lab#2, lab#3\n"), "{several}");
+        assert!(error(&["lab", "lab#2"], Some("lab#3")).contains("only lab, lab#2"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Looks at everything that a run needs, one line each: what is there, and what to do where it is not.
 
 use airlane_guests::setup::{REMEDY, Setup, UML_REMEDY, cache_folder};
+use airlane_harness::Private;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -69,10 +70,18 @@ pub fn examine() -> Vec<Finding> {
         "close other programs, or use a machine with more",
         memory(),
     ));
+    let place = std::env::temp_dir();
+    findings.push(finding(
+        "TMPDIR",
+        "set TMPDIR to a writable folder with a short path, such as /tmp, or unset it",
+        temporary(&place, std::env::var_os("TMPDIR").is_some()),
+    ));
+    // A run whose TMPDIR is of no use goes to /tmp.
+    let used = usual_or(&place, Path::new("/tmp"));
     findings.push(finding(
         "disk",
         "free some space, or set TMPDIR to a folder with more",
-        disk(),
+        disk(used),
     ));
     findings.push(finding(
         "cores",
@@ -87,7 +96,7 @@ pub fn examine() -> Vec<Finding> {
     findings.push(finding(
         "sockets",
         "set TMPDIR to a writable folder with a short path",
-        sockets(),
+        sockets(used),
     ));
     findings
 }
@@ -250,10 +259,32 @@ fn available_mib(meminfo: &str) -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? / 1024)
 }
 
-fn disk() -> Result<String> {
-    let folder = std::env::temp_dir();
+/// The folder that TMPDIR names, or that is taken without it, if a run can keep its sockets and boot files there.
+fn temporary(place: &Path, named: bool) -> Result<String> {
+    let shown = place.display();
+    if !named {
+        Private::create_in(place)?;
+        return Ok(format!("not set: {shown}"));
+    }
+    let length = place.as_os_str().len();
+    let usable = Private::create_in(place);
+    usable.with_context(|| {
+        format!("it names {shown} ({length} bytes), where a run cannot keep its sockets")
+    })?;
+    Ok(shown.to_string())
+}
+
+/// `place` if a run can use it, else `other`.
+fn usual_or<'a>(place: &'a Path, other: &'a Path) -> &'a Path {
+    match Private::create_in(place) {
+        Ok(_) => place,
+        Err(_) => other,
+    }
+}
+
+fn disk(folder: &Path) -> Result<String> {
     let place = folder.display();
-    let free = free_mib(&folder)?;
+    let free = free_mib(folder)?;
     ensure!(
         free >= DISK,
         "{free} MiB free in {place}, {DISK} MiB needed"
@@ -279,12 +310,12 @@ fn memfd() -> Result<String> {
     Ok("shared memory can be made".to_owned())
 }
 
-fn sockets() -> Result<String> {
-    let folder = airlane_harness::Private::create()?;
+fn sockets(place: &Path) -> Result<String> {
+    let folder = Private::create_in(place)?;
     let path = folder.file("doctor.sock");
     std::os::unix::net::UnixListener::bind(&path)
         .with_context(|| format!("cannot bind {}", path.display()))?;
-    Ok(format!("in {}", std::env::temp_dir().display()))
+    Ok(format!("in {}", place.display()))
 }
 
 /// One line each, and one more for the remedy of what is missing.
@@ -369,6 +400,22 @@ mod tests {
         let (amx, plain) = ("flags : fpu amx_tile amx_int8\n", "flags : fpu avx512f\n");
         assert!(!copes("6.1.192", amx) && !copes("6.12.1", amx) && !copes("unknown", amx));
         assert!(copes("7.2.12", amx) && copes("10.0.1", amx) && copes("6.1.192", plain));
+    }
+
+    #[test]
+    fn a_folder_for_temporary_files_that_is_of_no_use_is_found_out_and_another_is_taken() {
+        let good = tempfile::tempdir().unwrap();
+        assert!(temporary(good.path(), true).is_ok());
+        let other = Path::new("/tmp");
+        assert_eq!(usual_or(good.path(), other), good.path());
+        let deep = good.path().join("d".repeat(80));
+        std::fs::create_dir(&deep).unwrap();
+        for bad in [&deep, Path::new("/nonexistent/tmp")] {
+            let error = format!("{:#}", temporary(bad, true).unwrap_err());
+            let said = format!("it names {}", bad.display());
+            assert!(error.starts_with(&said), "{error}");
+            assert_eq!(usual_or(bad, other), other);
+        }
     }
 
     #[test]

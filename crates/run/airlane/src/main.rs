@@ -1,5 +1,6 @@
 //! airlane: many virtual machines share one network card. The program: what people type ([`cli`]), whether the machine
-//! has what a run needs ([`doctor`]), and the user's side of a run's control socket ([`client`], [`guest`]).
+//! has what a run needs ([`doctor`]), the user's side of a run's control socket ([`client`], [`guest`]), and a
+//! report's last line ([`summary`]).
 
 mod cli;
 mod client;
@@ -9,6 +10,7 @@ mod client;
 )]
 mod doctor;
 mod guest;
+mod summary;
 
 use std::process::ExitCode;
 

@@ -101,6 +101,9 @@ fn doctor_tells_what_is_missing_and_how_to_get_it() {
 fn unknown_arguments_are_bad_input() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(airlane(folder.path(), &["fly"]).status.code(), Some(2));
+    let slip = airlane(folder.path(), &["rnu"]);
+    assert_eq!(slip.status.code(), Some(2));
+    assert!(stderr(&slip).contains("'run'"), "{}", stderr(&slip));
     let help = airlane(folder.path(), &["--help"]);
     assert_eq!(help.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&help.stdout).contains("Examples:"));

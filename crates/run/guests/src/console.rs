@@ -69,6 +69,41 @@ pub fn faults(log: &str) -> Vec<Fault> {
     .collect()
 }
 
+/// Phrases, in lower case, by which programs say that they cannot do what they are asked.
+const TELLING: [&str; 14] = [
+    "could not",
+    "cannot",
+    "can't open",
+    "not allowed",
+    "failed to",
+    "unable to",
+    "unknown configuration item",
+    "errors found in configuration",
+    "unknown network field",
+    "may be incorrect",
+    "authentication failed",
+    "no such file",
+    "out of memory",
+    "no space left",
+];
+
+/// The line that tells most about what went wrong: the first fault of kernel or driver, else the first in which a program says
+/// what it cannot do, for what follows one follows from it. Without the kernel's time.
+pub fn telling(log: &str) -> Option<&str> {
+    let says = |line: &&str| {
+        let line = line.to_lowercase();
+        TELLING.iter().any(|phrase| line.contains(phrase))
+    };
+    let fault = faults(log).into_iter().next();
+    let fault = fault.and_then(|fault| log.lines().nth(fault.line.checked_sub(1)?));
+    let line = fault.or_else(|| log.lines().find(says))?.trim();
+    let untimed = line
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "))
+        .filter(|(time, _)| time.trim().parse::<f64>().is_ok());
+    Some(untimed.map_or(line, |(_, said)| said.trim_start()))
+}
+
 fn is_fault(line: &str) -> bool {
     let line = line.to_lowercase();
     let stuck = line.contains("queue") && line.contains("stuck");
@@ -111,6 +146,21 @@ mod tests {
                    wpa_supplicant: wlan0: WPA: 4-Way Handshake failed - pre-shared key may be incorrect\n\
                    [ 2.0] wlan0: associated\n";
         assert_eq!(faults(log), []);
+    }
+
+    #[test]
+    fn the_telling_line_is_the_first_fault_else_the_first_thing_that_a_program_cannot_do() {
+        let hostapd = "hostapd0: Line 9: unknown configuration item 'wmm'\n\
+                       hostapd0: 1 errors found in configuration file\n\
+                       hostapd0: Failed to set up interface\n";
+        assert_eq!(
+            telling(hostapd),
+            Some("hostapd0: Line 9: unknown configuration item 'wmm'")
+        );
+        let fault = "[   12.5] Kernel panic - not syncing: no init";
+        let both = format!("{hostapd}{fault}\n");
+        assert_eq!(telling(&both), Some("Kernel panic - not syncing: no init"));
+        assert_eq!(telling("wlan0: associated\n[    1.0] fine\n"), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 )]
 
 pub mod agent;
+pub mod boots;
 pub mod certificates;
 pub mod clock;
 pub mod config;

@@ -122,17 +122,23 @@ impl Cards {
             .context("the daemon serves no radios")
     }
 
-    /// Lets others look at the run, by a socket in `folder`, until what is returned is dropped. What they want done in it
+    /// Lets others look at the run, by the run's name and a socket in `folder`, until what is returned is dropped. What they want done in it
     /// goes to `sender`.
-    pub fn control(&self, scenario: &Scenario, folder: &Path, sender: Sender) -> Result<Server> {
+    pub fn control(
+        &self,
+        run: &str,
+        scenario: &Scenario,
+        folder: &Path,
+        sender: Sender,
+    ) -> Result<Server> {
         let handle = Arc::clone(self.0.handle());
         let asks = Box::new(move |ask| sender.send(Message::Asked(ask)).is_ok());
-        Server::for_run(&folder.join(SOCKET), handle, names(scenario), asks)
+        Server::for_run(&folder.join(SOCKET), handle, names(run, scenario), asks)
     }
 
     /// Records the ways of all frames from now on.
-    pub fn trace(&mut self, scenario: &Scenario, file: &Path) -> Result<()> {
-        let (names, traces) = (names(scenario), self.0.handle().trace()?);
+    pub fn trace(&mut self, run: &str, scenario: &Scenario, file: &Path) -> Result<()> {
+        let (names, traces) = (names(run, scenario), self.0.handle().trace()?);
         self.1 = Some(TraceFile::start(
             file,
             &names.run,
@@ -215,11 +221,11 @@ pub fn firmware(model: Model) -> (String, Vec<u8>) {
 }
 
 /// The scenario's names of what the daemon knows by number and address.
-fn names(scenario: &Scenario) -> Names {
+fn names(run: &str, scenario: &Scenario) -> Names {
     let vms = scenario.vms.iter();
     let networks = scenario.access_points.iter();
     Names {
-        run: scenario.name.clone(),
+        run: run.to_owned(),
         vms: vms
             .map(|vm| KnownVm {
                 name: vm.name.clone(),

@@ -1,8 +1,9 @@
 //! Where a run keeps things: a private folder for sockets and boot files that is gone afterwards, and
 //! the output folder that stays.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -31,7 +32,8 @@ impl Private {
         Self::create_in(&std::env::temp_dir()).or_else(|_| Self::create_in(Path::new("/tmp")))
     }
 
-    fn create_in(parent: &Path) -> Result<Self> {
+    /// A new folder in `parent`, not in the usual one.
+    pub fn create_in(parent: &Path) -> Result<Self> {
         remove_left_behind(parent);
         let folder = tempfile::Builder::new()
             .prefix(PRIVATE_PREFIX)
@@ -94,8 +96,12 @@ fn is_left_behind(entry: &std::fs::DirEntry) -> bool {
     mine && File::open(entry.path().join(OWNER)).is_ok_and(free)
 }
 
-/// The output folder.
-pub struct Output(PathBuf);
+/// The output folder, which is no other run's while this lives.
+#[derive(Debug)]
+pub struct Output {
+    folder: PathBuf,
+    _lock: Option<File>,
+}
 
 impl Output {
     /// The folder at `path`, made if need be; what an earlier run left in it under our names is removed.
@@ -107,7 +113,10 @@ impl Output {
                 path.display()
             )
         })?;
-        let output = Self(path);
+        let output = Self {
+            _lock: lock(&path)?,
+            folder: path,
+        };
         for name in ["report.json", "air.pcapng"] {
             let _ = std::fs::remove_file(output.file(name));
         }
@@ -116,12 +125,12 @@ impl Output {
 
     /// The folder itself, from the root.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.folder
     }
 
     /// A file in it.
     pub fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.folder.join(name)
     }
 
     /// The console log of a VM; the first one, or that of the `generation`th VM in the same place.
@@ -130,6 +139,19 @@ impl Output {
             0 => self.file(&format!("{vm}.log")),
             _ => self.file(&format!("{vm}-{}.log", generation + 1)),
         }
+    }
+}
+
+/// Locks the folder itself, so that no file is left in it; none on a file system that has no locks.
+fn lock(folder: &Path) -> Result<Option<File>> {
+    let file = File::open(folder).with_context(|| format!("cannot open {}", folder.display()))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(Errno::WOULDBLOCK) => bail!(
+            "another run writes into {}\n  remedy: name another folder with --out, or wait for the end of that run",
+            folder.display()
+        ),
+        Err(_) => Ok(None),
     }
 }
 
@@ -169,6 +191,19 @@ mod tests {
         let deep = parent.path().join("d".repeat(80));
         std::fs::create_dir(&deep).unwrap();
         assert!(Private::create_in(&deep).is_err());
+    }
+
+    #[test]
+    fn two_runs_never_write_into_one_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Output::create(folder.path()).unwrap();
+        std::fs::write(first.file("report.json"), "the first run's").unwrap();
+        let refused = Output::create(folder.path()).unwrap_err().to_string();
+        assert!(refused.starts_with("another run writes into"), "{refused}");
+        assert!(refused.contains("--out"), "{refused}");
+        assert!(first.file("report.json").exists(), "nothing was removed");
+        drop(first);
+        assert!(Output::create(folder.path()).is_ok());
     }
 
     #[test]

@@ -4,12 +4,13 @@ use super::folder::{Output, Private};
 use super::message::{Message, Sender};
 use super::stop::Stop;
 use airlane_guests::agent::Agent;
+use airlane_guests::boots::Boots;
 use airlane_guests::console;
 use airlane_guests::monitor::Monitor;
 use airlane_guests::overlay::{File, OwnFile, write_initramfs};
 use airlane_guests::process::Process;
 use airlane_guests::qemu::{self, Device, Machine};
-use airlane_guests::setup::{Kernel, Setup, Uml};
+use airlane_guests::setup::Setup;
 use airlane_guests::state::View;
 use airlane_guests::uml;
 use airlane_scenario::Own;
@@ -35,30 +36,6 @@ pub struct Recipe {
     pub device: Device,
     /// What its user brings.
     pub own: Own,
-}
-
-/// A kernel, and what runs it.
-pub enum Boots {
-    /// A distribution's kernel in QEMU.
-    Qemu(Kernel),
-    /// A kernel that is a process.
-    Uml(Uml),
-}
-
-impl Boots {
-    fn image(&self) -> &Path {
-        match self {
-            Self::Qemu(kernel) => &kernel.image,
-            Self::Uml(kernel) => &kernel.image,
-        }
-    }
-
-    fn modules(&self) -> &Path {
-        match self {
-            Self::Qemu(kernel) => &kernel.modules,
-            Self::Uml(kernel) => &kernel.modules,
-        }
-    }
 }
 
 impl Recipe {
@@ -257,21 +234,81 @@ impl Member {
         Err(self.trouble(&format!("has stopped ({status}){said}")))
     }
 
-    /// This guest's trouble, with the last lines of its console.
+    /// This guest says that it cannot go on.
+    pub fn gave_up(&self) -> Stop {
+        let reason = self.view.reason.as_deref().unwrap_or("no reason given");
+        // What a guest gives as its reason may be the last of many lines, which follows from another one.
+        let why = self.telling().unwrap_or_else(|| reason.to_owned());
+        self.trouble(&format!("cannot go on: {why}"))
+    }
+
+    /// This guest's trouble: the line of its console that tells why, then the last ones.
     pub fn trouble(&self, what: &str) -> Stop {
         let log = self.consoles.last().map(|path| console::read(path));
         let tail = |log: String| {
             let lines = console::tail(&log, TAIL).into_iter();
             lines.map(printable).collect()
         };
+        let telling = self.telling().filter(|line| !what.contains(line));
+        let telling =
+            telling.map_or_else(String::new, |line| format!("\n  its console says: {line}"));
         Stop::Guest {
-            message: format!("the VM `{}` {what}", self.name),
+            message: format!("the VM `{}` {what}{telling}", self.name),
             console: log.map(tail),
         }
+    }
+
+    /// The line of its console that tells most about its trouble, if one does.
+    fn telling(&self) -> Option<String> {
+        let log = console::read(self.consoles.last()?);
+        console::telling(&log).map(printable)
     }
 }
 
 /// A guest's text must not move the cursor of the user's terminal.
 fn printable(line: &str) -> String {
     line.chars().filter(|c| !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is told of a VM whose console has these lines, and which gave this reason.
+    fn told(log: &str, reason: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("it.log");
+        std::fs::write(&path, log).unwrap();
+        let mut member = Member::new("it", None);
+        member.consoles.push(path);
+        member.view.reason = Some(reason.to_owned());
+        member.gave_up().to_string()
+    }
+
+    #[test]
+    fn the_line_that_matters_comes_first_and_the_last_ones_after_it() {
+        let log = "fine\n\
+                   hostapd0: Channel 52 (primary) not allowed for AP mode, flags: 0x79 RADAR\n\
+                   hostapd0: Could not select hw_mode and channel. (-3)\n\
+                   hostapd0: wlan0: AP-DISABLED\n";
+        let told = told(log, "ap-failed: wlan0: AP-DISABLED");
+        let (first, rest) = told.split_once('\n').unwrap();
+        assert_eq!(
+            first,
+            "the VM `it` cannot go on: hostapd0: Channel 52 (primary) not allowed for AP mode, flags: 0x79 RADAR"
+        );
+        assert!(
+            rest.starts_with("  the last lines of its console:\n  | fine\n"),
+            "{rest}"
+        );
+    }
+
+    #[test]
+    fn a_console_that_tells_nothing_leaves_the_guest_s_own_reason() {
+        let told = told("fine\n", "no-card");
+        assert!(
+            told.starts_with("the VM `it` cannot go on: no-card\n  the last lines"),
+            "{told}"
+        );
+    }
 }

@@ -97,6 +97,8 @@ pub struct Check {
     pub vm: String,
     /// Its outcome.
     pub passed: bool,
+    /// False where the run ended before it; then it has not passed.
+    pub made: bool,
     /// What was seen.
     pub detail: String,
 }
@@ -200,6 +202,7 @@ mod tests {
             name: "ping".to_owned(),
             vm: "it".to_owned(),
             passed: true,
+            made: true,
             detail: "10 of 10".to_owned(),
         };
         let step = Step {
@@ -305,7 +308,7 @@ mod tests {
 
     #[test]
     fn the_schema_refuses_what_is_no_report() {
-        let broken: [fn(&mut Value); 11] = [
+        let broken: [fn(&mut Value); 12] = [
             |report| drop(report.as_object_mut().unwrap().remove("passed")),
             |report| report["passed"] = json!("yes"),
             |report| report["vms"][0]["ping"] = json!({"sent": 10}),
@@ -315,6 +318,7 @@ mod tests {
             |report| report["vms"][0]["tcp_mbps"]["tx"] = json!("fast"),
             |report| report["checks"][0]["passed"] = Value::Null,
             |report| report["steps"][0]["exit_code"] = json!("0"),
+            |report| report["checks"][0]["made"] = json!("yes"),
             |report| report["counters"]["cards"]["it"]["interrupts"] = json!(-1),
             |report| report["counters"]["radios"]["attic"]["channels"]["36"] = json!(1),
         ];

@@ -7,9 +7,10 @@ use crate::control::Server;
 use crate::external::{self, Hold};
 use crate::folder::{Output, Private};
 use crate::jobs::Jobs;
-use crate::member::{Boots, Member, Recipe};
+use crate::member::{Member, Recipe};
 use crate::memory_watch::MemoryWatch;
 use crate::message::SignalWatch;
+use crate::name::RunName;
 use crate::progress::{Progress, Stream};
 use crate::record;
 use crate::report::{self, Report};
@@ -17,14 +18,15 @@ use crate::session::Session;
 use crate::stop::Stop;
 use crate::work::{StepState, Work};
 use crate::{acts, asked};
+use airlane_guests::boots::Boots;
 use airlane_guests::certificates::Certificates;
 use airlane_guests::external::RunFolder;
 use airlane_guests::qemu::Device;
 use airlane_guests::setup::Setup;
 use airlane_guests::{config, joining, state::View};
-use airlane_scenario::{ACCESS_POINT_VM, Own, Scenario, Vmm};
+use airlane_scenario::{ACCESS_POINT_VM, Own, Scenario};
 use airlane_trace::Figures;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -81,7 +83,6 @@ impl Ended {
 
 /// Runs `scenario`. An error here is one before anything was started.
 pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ended> {
-    let kernel = options.kernel.as_deref().or(scenario.run.kernel.as_deref());
     let output = Output::create(&options.out)?;
     let shared = options.run_dir.as_ref();
     let shared = shared.map(|(path, group)| RunFolder::create(path, group.as_deref()));
@@ -90,14 +91,7 @@ pub fn run(scenario: &Scenario, setup: &Setup, options: &Options) -> Result<Ende
     let _signals = SignalWatch::start(session.sender.clone())?;
     let mut findings = Findings::new(scenario.vms.len());
     let (began, mut control) = (Instant::now(), None);
-    let checked = go(
-        &mut session,
-        &mut findings,
-        kernel,
-        options,
-        began,
-        &mut control,
-    );
+    let checked = go(&mut session, &mut findings, options, began, &mut control);
     let seconds = began.elapsed().as_secs_f64();
     // What comes while all is held changes nothing of what was found, and VMs that go take their vMACs with them.
     let known = record::so_far(&session, &findings, began);
@@ -168,40 +162,6 @@ fn note(output: &Output, report: &Report) {
     }
 }
 
-/// An error when the scenario asks for what no run can do: what a VM's VMM cannot.
-pub fn feasible(scenario: &Scenario) -> Result<()> {
-    match scenario.beyond_vmm() {
-        Some(beyond) => bail!(beyond),
-        None => Ok(()),
-    }
-}
-
-/// An error when a kernel that is asked for is not there.
-pub fn kernels(scenario: &Scenario, setup: &Setup, chosen: Option<&str>) -> Result<()> {
-    let kernel = chosen.or(scenario.run.kernel.as_deref());
-    // One more than there are VMs: that of the access points.
-    for index in 0..=scenario.vms.len() {
-        let vm = scenario.vms.get(index);
-        if vm.is_none_or(|vm| !vm.external) {
-            boots(scenario, setup, kernel, index)?;
-        }
-    }
-    Ok(())
-}
-
-/// What VM `index` boots; the one behind the last is that of the access points.
-fn boots(scenario: &Scenario, setup: &Setup, kernel: Option<&str>, index: usize) -> Result<Boots> {
-    let own = scenario.vms.get(index).and_then(|vm| vm.kernel.as_deref());
-    let kernel = own.or(kernel);
-    Ok(match scenario.vmm_of(index) {
-        Vmm::Uml => Boots::Uml(setup.uml(kernel)?.clone()),
-        Vmm::Qemu if scenario.suspends(index) => {
-            Boots::Qemu(setup.kernel(kernel)?.clone().that_wakes())
-        }
-        Vmm::Qemu => Boots::Qemu(setup.kernel(kernel)?.clone()),
-    })
-}
-
 /// A session in which nothing runs yet.
 fn session<'a>(
     scenario: &'a Scenario,
@@ -212,6 +172,7 @@ fn session<'a>(
     let (sender, messages) = channel();
     Ok(Session {
         scenario,
+        name: RunName::claim(&scenario.name),
         members: Vec::new(),
         vmacs: Vec::new(),
         built_ins: View::default(),
@@ -241,11 +202,11 @@ fn session<'a>(
 fn go(
     session: &mut Session,
     findings: &mut Findings,
-    kernel: Option<&str>,
     options: &Options,
     began: Instant,
     control: &mut Option<Server>,
 ) -> Result<(), Stop> {
+    let kernel = options.kernel.as_deref();
     let mut noted = |session: &Session, findings: &Findings| {
         note(session.output, &record::so_far(session, findings, began));
     };
@@ -253,10 +214,13 @@ fn go(
     let (folder, shared) = (session.private.path(), session.shared.as_ref());
     let mut cards = Cards::start(session.scenario, session.setup, folder, shared, capture)?;
     if let Some(file) = &options.trace {
-        cards.trace(session.scenario, file)?;
+        cards.trace(session.name.text(), session.scenario, file)?;
     }
-    let sender = session.sender.clone();
-    *control = Some(cards.control(session.scenario, session.private.path(), sender)?);
+    let (name, sender) = (session.name.text(), session.sender.clone());
+    *control = Some(cards.control(name, session.scenario, folder, sender)?);
+    if let Some(text) = session.name.announcement() {
+        session.progress.say(&text);
+    }
     session.members = members(session, &cards, kernel)?;
     announce::external_vms(session, &cards)?;
     session.cards = Some(cards);
@@ -297,7 +261,7 @@ fn members(session: &Session, cards: &Cards, kernel: Option<&str>) -> Result<Vec
         files.push(cards::firmware(vm.model));
         let recipe = Recipe {
             memory: vm.memory,
-            boots: boots(scenario, setup, kernel, index)?,
+            boots: Boots::of(scenario, setup, kernel, index)?,
             files,
             device: Device::Card(cards.card(index)?.to_owned()),
             own: vm.own.clone(),
@@ -309,7 +273,7 @@ fn members(session: &Session, cards: &Cards, kernel: Option<&str>) -> Result<Vec
     }
     let recipe = Recipe {
         memory: ACCESS_POINT_MEMORY,
-        boots: boots(scenario, setup, kernel, scenario.vms.len())?,
+        boots: Boots::of(scenario, setup, kernel, scenario.vms.len())?,
         files: config::access_points(scenario, certificates.as_ref())?,
         device: Device::Hwsim(cards.radios()?.to_owned()),
         own: Own::default(),

@@ -7,6 +7,7 @@ use super::jobs::{Finished, Job, Jobs, Stream};
 use super::member::Member;
 use super::memory_watch::{self, MemoryWatch};
 use super::message::{Message, Receiver, Sender};
+use super::name::RunName;
 use super::progress::Progress;
 use super::rows;
 use super::stop::Stop;
@@ -34,6 +35,8 @@ const TICK: Duration = Duration::from_millis(250);
 pub struct Session<'a> {
     /// What is run.
     pub scenario: &'a Scenario,
+    /// By which others find it.
+    pub name: RunName,
     /// One member for each VM of the scenario, then the access-point VM, if there is one.
     pub members: Vec<Member>,
     /// Each VM's vMAC, as last seen.

@@ -29,8 +29,7 @@ fn ready_or_late(session: &Session, number: usize) -> Result<bool, Stop> {
         return Ok(true);
     };
     if member.view.state == State::Failed {
-        let reason = member.view.reason.as_deref().unwrap_or("no reason given");
-        return Err(member.trouble(&format!("cannot go on: {reason}")));
+        return Err(member.gave_up());
     }
     if ready(session, number, member) {
         return Ok(true);

@@ -12,7 +12,7 @@ use airlane_harness::control::Request;
 /// Arguments of `airlane capture`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Which run, when several go on
+    /// Which run, when several go on: its scenario's name, or lab#2 for the second run of lab
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
     /// Only frames that carry this VM's address

@@ -10,7 +10,7 @@ use airlane_harness::control::{Event, Request};
 /// Arguments of `airlane events`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Which run, when several go on
+    /// Which run, when several go on: its scenario's name, or lab#2 for the second run of lab
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
     /// Only what happens to this VM

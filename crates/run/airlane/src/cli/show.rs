@@ -16,7 +16,7 @@ const HOME: &str = "\x1b[H\x1b[J";
 /// Arguments of `airlane show`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Which run, when several go on
+    /// Which run, when several go on: its scenario's name, or lab#2 for the second run of lab
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
     /// One JSON object with all counters

@@ -32,7 +32,7 @@ docs/trace.md says what the stages are, and which of them only sharing adds.";
 /// Arguments of `airlane trace`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Which run, when several go on
+    /// Which run, when several go on: its scenario's name, or lab#2 for the second run of lab
     #[arg(long, value_name = "NAME")]
     run: Option<String>,
     /// Only frames of this VM

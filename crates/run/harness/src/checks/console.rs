@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 /// The check's name in the report.
 const NAME: &str = "console";
 
-/// Reads the logs of all guests that were started. `complete` says that the run came to its end: a
-/// guest that was stopped while it booted may have said nothing yet.
+/// Reads the logs of all guests of ours. `complete` says that the run came to its end: a guest that was stopped while it booted,
+/// or was never started, may have said nothing yet, which is neither good nor bad.
 pub fn check(session: &mut Session, findings: &mut Findings, complete: bool) {
-    let logs: Vec<(String, Vec<_>)> = session
+    let ours = session
         .members
         .iter()
+        .filter(|member| member.recipe.is_some());
+    let logs: Vec<(String, Vec<_>)> = ours
         .map(|member| (member.name.clone(), member.consoles.clone()))
         .collect();
-    for (vm, consoles) in logs
-        .into_iter()
-        .filter(|(_, consoles)| !consoles.is_empty())
-    {
-        let bad: Vec<String> = consoles
-            .iter()
-            .flat_map(|path| bad_lines(path, complete))
-            .collect();
+    for (vm, consoles) in logs {
+        if !complete && consoles.iter().all(|path| is_silent(path)) {
+            findings.add_not_made(NAME, &vm, "the VM had said nothing when the run ended");
+            continue;
+        }
+        let bad: Vec<String> = consoles.iter().flat_map(|path| bad_lines(path)).collect();
         let detail = detail(&bad).unwrap_or_else(|| healthy(&consoles));
         findings.add(session, NAME, &vm, bad.is_empty(), detail);
     }
@@ -56,17 +56,22 @@ fn healthy(consoles: &[PathBuf]) -> String {
     }
 }
 
-/// The faults in one log. Where `must_speak`, a log without a line shows no healthy guest either.
-fn bad_lines(path: &Path, must_speak: bool) -> Vec<String> {
+/// True where a log has no line.
+fn is_silent(path: &Path) -> bool {
+    read(path).trim().is_empty()
+}
+
+/// The faults in one log. A log without a line shows no healthy guest either.
+fn bad_lines(path: &Path) -> Vec<String> {
     let file = path
         .file_name()
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let log = read(path);
-    if must_speak && log.trim().is_empty() {
+    if is_silent(path) {
         return vec![format!("{file} is empty")];
     }
+    let log = read(path);
     let named = |fault: Fault| format!("{file}:{}: {}", fault.line, fault.text);
     faults(&log).into_iter().map(named).collect()
 }
@@ -88,11 +93,12 @@ mod tests {
     fn a_log_is_bad_when_it_holds_a_fault_or_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("it.log");
-        assert_eq!(bad_lines(&path, true), ["it.log is empty"]);
-        assert_eq!(bad_lines(&path, false), [""; 0]);
+        assert_eq!(bad_lines(&path), ["it.log is empty"]);
+        assert!(is_silent(&path));
         std::fs::write(&path, "fine\nBUG: not fine\n").unwrap();
-        assert_eq!(bad_lines(&path, true), ["it.log:2: BUG: not fine"]);
+        assert_eq!(bad_lines(&path), ["it.log:2: BUG: not fine"]);
         std::fs::write(&path, "fine\n").unwrap();
-        assert_eq!(bad_lines(&path, true), [""; 0]);
+        assert_eq!(bad_lines(&path), [""; 0]);
+        assert!(!is_silent(&path));
     }
 }

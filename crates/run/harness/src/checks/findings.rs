@@ -70,7 +70,19 @@ impl Findings {
             name,
             vm,
             passed,
+            made: true,
             detail,
+        });
+    }
+
+    /// Notes a check that was not made.
+    pub(super) fn add_not_made(&mut self, name: &str, vm: &str, why: &str) {
+        self.checks.push(report::Check {
+            name: name.to_owned(),
+            vm: vm.to_owned(),
+            passed: false,
+            made: false,
+            detail: format!("not made: {why}"),
         });
     }
 
@@ -98,14 +110,8 @@ impl Findings {
                 .iter()
                 .any(|made| made.vm == vm && made.name == *name);
             if !made {
-                let (name, vm) = (name.clone(), vm.to_owned());
-                let detail = "not made: the run ended before it".to_owned();
-                self.checks.push(report::Check {
-                    name,
-                    vm,
-                    passed: false,
-                    detail,
-                });
+                let name = name.clone();
+                self.add_not_made(&name, vm, "the run ended before it");
             }
         }
     }
@@ -141,6 +147,7 @@ mod tests {
             name: "ping".into(),
             vm: "it".into(),
             passed: true,
+            made: true,
             detail: String::new(),
         };
         findings.checks.push(made);
@@ -148,5 +155,7 @@ mod tests {
         findings.add_missing(&scenario);
         assert_eq!(findings.checks.len(), 3);
         assert!(!findings.passed() && findings.checks[1].detail.contains("not made"));
+        let made: Vec<bool> = findings.checks.iter().map(|check| check.made).collect();
+        assert_eq!(made, [true, false]);
     }
 }
