@@ -14,6 +14,7 @@ mod suggest;
 mod trace;
 
 use crate::doctor;
+use crate::formats::{Files, Open};
 use crate::summary::{self, counted};
 use airlane_guests::boots::{available, feasible};
 use airlane_guests::setup::{REMEDY, Setup};
@@ -35,6 +36,7 @@ Examples:
   airlane run SCENARIO --kernel 6.12 --out /tmp/o  Another guest kernel, another output folder
   airlane run scenarios/external.toml            Attach VMs of your own; ends when they have gone, or by Ctrl-C
   airlane run SCENARIO --run-dir /run/airlane --run-group libvirt-qemu   The same for libvirt
+  airlane run SCENARIO --junit out/junit.xml     The report for a CI system; or --tap FILE
   airlane check SCENARIO                         Only read and check the scenario
   airlane show --watch                           How the VMs of the run stand, every second
   airlane events --json | jq .event              What happens to them
@@ -134,6 +136,8 @@ struct RunArguments {
     /// The group whose members may attach there, such as libvirt-qemu
     #[arg(long, value_name = "GROUP", requires = "run_dir")]
     run_group: Option<String>,
+    #[command(flatten)]
+    files: Files,
     /// Record when each frame passes each stage of its way, as Chrome trace events, for Perfetto
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -271,15 +275,20 @@ fn run(arguments: &RunArguments) -> ExitCode {
             .clone()
             .map(|folder| (folder, arguments.run_group.clone())),
     };
+    let files = match arguments.files.open() {
+        Ok(files) => files,
+        Err(error) => return fail(format!("{error:#}"), BAD_INPUT),
+    };
     match harness::run(&scenario, &setup, &options) {
-        Ok(ended) => conclude(&ended, arguments.json, &options),
+        Ok(ended) => conclude(&ended, arguments.json, files, &options),
         Err(error) => fail(format!("{error:#}"), 1),
     }
 }
 
 /// The last words of a run, and its exit code.
-fn conclude(ended: &Ended, json: bool, options: &Options) -> ExitCode {
+fn conclude(ended: &Ended, json: bool, mut files: Open, options: &Options) -> ExitCode {
     let report = &ended.report;
+    let written = files.write(report);
     if json {
         print(&serde_json::to_string_pretty(report).unwrap_or_default());
     } else {
@@ -295,6 +304,7 @@ fn conclude(ended: &Ended, json: bool, options: &Options) -> ExitCode {
     }
     match &ended.stop {
         Some(stop) => fail(stop, stop.exit_code()),
+        None if written.is_err() => done(written),
         None if report.passed => ExitCode::SUCCESS,
         None => ExitCode::FAILURE,
     }
