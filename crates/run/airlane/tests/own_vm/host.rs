@@ -48,7 +48,8 @@ ip link set lo up
 # Not `chroot` alone: libvirt enters the namespace of a VM by `setns`, which leads to the namespace's own root.
 mkdir -p old
 pivot_root . old
-exec chroot . sh -c 'umount -l /old && exec "$@"' sh "$program" --exact "$test" --ignored --nocapture
+# The shell stays: as the first process it reaps those that libvirt waits for to vanish.
+exec chroot . sh -c 'umount -l /old && "$@"; exit $?' sh "$program" --exact "$test" --ignored --nocapture
 "#;
 /// What must work for that.
 const TOOLS: [&str; 4] = [
@@ -87,7 +88,7 @@ impl Host {
             .args(["--", "sh", "-c", ENTER, "enter"])
             .args([&system, &disk, &folder.join("layer"), &program])
             .arg(test)
-            .args([target, &folder, &cache])
+            .args([target, program.parent().expect("a folder"), &folder, &cache])
             .env(INSIDE, "1")
             .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
             .stdout(Stdio::piped())
