@@ -1,5 +1,9 @@
 //! A VM of the user's in the life of a run: it comes, goes and comes again at the same socket, and the run does not pull its
 //! card out. The VMM is played by a card behind its socket; nothing is booted.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "time-outs of real processes need the real clock"
+)]
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

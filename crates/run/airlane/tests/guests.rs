@@ -413,7 +413,7 @@ fn a_network_changes_around_a_vm_and_commands_reach_into_it() {
         "`it` was killed by the last step"
     );
     // More than one piece, and every byte there is.
-    let bytes: Vec<u8> = (0..60_000_u32).map(|n| (n * n >> 7) as u8).collect();
+    let bytes: Vec<u8> = (0..60_000_u32).map(|n| ((n * n) >> 7) as u8).collect();
     let (there, back) = (beside.out.join("there"), beside.out.join("back"));
     std::fs::write(&there, &bytes).expect("a file");
     let (there, back_again) = (there.to_string_lossy(), back.to_string_lossy());

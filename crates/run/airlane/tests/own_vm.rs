@@ -2,6 +2,10 @@
 //! nothing but what the run announces. It scans with NetworkManager, joins WPA2 and WPA3, is started anew and restarted.
 //!
 //! Needs what `cargo xtask setup --own-vm` sets up, and root: `make test-own-vm`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "time-outs of real machines need the real clock"
+)]
 
 #[path = "own_vm/announced.rs"]
 mod announced;

@@ -2,7 +2,7 @@
 
 use crate::checks::Findings;
 use crate::folder::Output;
-use crate::report::{self, Counters, Report};
+use crate::report::{self, Report};
 use crate::session::Session;
 use airlane_guests::state::View;
 use airlane_scenario::{ApKind, Scenario};
@@ -22,7 +22,7 @@ pub fn so_far(session: &Session, findings: &Findings, began: Instant) -> Report 
         vms: vms(session, findings),
         checks: findings.checks.clone(),
         steps: findings.steps.clone(),
-        counters: counters.unwrap_or_else(Counters::default),
+        counters: counters.unwrap_or_default(),
     }
 }
 

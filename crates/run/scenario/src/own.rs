@@ -148,7 +148,7 @@ fn place(source: Source, value: &Spanned<String>, from: &Path) -> Result<String>
     let ours = |own: &&str| {
         path == own.trim_end_matches('/') || own.ends_with('/') && path.starts_with(*own)
     };
-    match OURS.iter().any(|own| ours(&own)) {
+    match OURS.iter().any(ours) {
         true => Err(wrong("airlane's own files lie there")),
         false => Ok(path.to_owned()),
     }

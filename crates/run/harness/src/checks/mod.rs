@@ -41,8 +41,11 @@ use std::time::{Duration, Instant};
 /// How the checks of one kind are made.
 type Make = fn(&mut Session, &mut Findings, &[&Check]) -> Result<(), Stop>;
 
+/// Whether a check is of one kind.
+type IsOne = fn(&CheckKind) -> bool;
+
 /// Which checks are made together, and how, in this order. The one that kills comes last: it changes who is there.
-const ORDER: [(fn(&CheckKind) -> bool, Make); 14] = [
+const ORDER: [(IsOne, Make); 14] = [
     (|kind| *kind == CheckKind::Associated, associated::check),
     (
         |kind| *kind == CheckKind::Refused,

@@ -96,7 +96,7 @@ impl Prober {
         let series = self.series.values_mut().find(due)?;
         let number = series.sent;
         series.sent = series.sent.saturating_add(1);
-        series.next = series.next + series.probe.interval;
+        series.next += series.probe.interval;
         let to = EthernetAddress(series.probe.station.0);
         match series.probe.kind {
             ProbeKind::Echo => {
