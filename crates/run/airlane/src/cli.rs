@@ -9,6 +9,7 @@ mod events;
 mod exec;
 mod extcap;
 mod firmware;
+mod output;
 mod show;
 mod suggest;
 mod trace;
@@ -20,8 +21,9 @@ use airlane_guests::boots::{available, feasible};
 use airlane_guests::setup::{REMEDY, Setup};
 use airlane_harness::{self as harness, Ended, Hold, Options, Stream};
 use airlane_scenario::{Scenario, Vmm};
+use output::print;
+
 use clap::{Parser, Subcommand};
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -318,11 +320,6 @@ fn doctor(json: bool) -> ExitCode {
         doctor::text(&findings)
     });
     ExitCode::from(u8::from(findings.iter().any(|finding| !finding.ok)))
-}
-
-/// A reader that has gone is no error of ours.
-fn print(text: &str) {
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
 #[cfg(test)]

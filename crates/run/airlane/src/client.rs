@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use airlane_control::{Head, Request, SOCKET};
 use airlane_harness::PRIVATE_PREFIX;
-use airlane_harness::control::{Head, Request, SOCKET};
 
 /// How long a run may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);

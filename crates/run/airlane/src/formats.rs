@@ -1,6 +1,7 @@
 //! The report in the formats that CI systems read: JUnit's XML and TAP. Pure text here; the files are [`Files`].
 
 mod junit;
+mod names;
 mod tap;
 
 use airlane_harness::report::Report;
@@ -94,10 +95,6 @@ impl Target {
         written.with_context(|| format!("cannot write {}", self.path.display()))
     }
 }
-
-/// The name of the test that stands for the run itself, where it ended before its last check: else what was skipped would look like
-/// all that went wrong.
-const RUN: &str = "run";
 
 #[cfg(test)]
 mod tests {

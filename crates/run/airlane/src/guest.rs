@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::client::Run;
-use airlane_harness::control::{ExecLine, Request};
+use airlane_control::{ExecLine, Request};
 
 /// A command for a guest.
 #[derive(Clone, Debug, Default)]

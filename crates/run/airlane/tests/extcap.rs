@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use airlane_air::{AirConfig, Position};
 use airlane_ap::gateway::Network;
+use airlane_control::{KnownVm, Names, SOCKET, Server};
 use airlane_daemon::{BuiltIn, Daemon, DaemonConfig};
 use airlane_dot11::{Band, Channel, Dbm, MacAddr};
-use airlane_harness::control::{KnownVm, Names, SOCKET, Server};
 use tempfile::TempDir;
 
 /// Not as root, for whom Wireshark ignores `WIRESHARK_EXTCAP_DIR`.

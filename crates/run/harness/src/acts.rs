@@ -1,11 +1,11 @@
 //! What can happen in a run: begun at once, and looked at until it is over. Steps, commands of clients and checks share
 //! it. Nothing here waits.
 
-use super::control::ask::Told;
 use super::jobs::{Finished, Job};
 use super::session::Session;
 use super::stop::Stop;
 use super::work::{Awaits, Doing, Outcome, StepState, Undertaking, Whose};
+use airlane_control::ask::Told;
 use airlane_dot11::MacAddr;
 use airlane_guests::orders;
 use airlane_guests::state::State;

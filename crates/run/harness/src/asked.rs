@@ -2,9 +2,9 @@
 //! goes wrong is the client's to know, and no end of the run.
 
 use super::acts;
-use super::control::ask::{Ask, Reply, Told, Wanted};
 use super::session::Session;
 use super::work::Whose;
+use airlane_control::ask::{Ask, Reply, Told, Wanted};
 use airlane_scenario::{ACCESS_POINT_VM, ActWords};
 use std::time::Instant;
 

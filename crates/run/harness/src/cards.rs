@@ -3,11 +3,11 @@
 
 use super::message::{Message, Sender};
 use super::report::{CardRadio, Counters, Counts};
-use crate::control::by_channel;
-use crate::control::{KnownVm, Names, SOCKET, Server};
 use airlane_air::{AirConfig, PathLoss, Position};
 use airlane_ap::Config;
 use airlane_ap::gateway::{Echoes, HostNames, Network, Probe};
+use airlane_control::by_channel;
+use airlane_control::{KnownVm, Names, SOCKET, Server};
 use airlane_daemon::journal::VmEvent;
 use airlane_daemon::uplink::{self, UserNetwork};
 use airlane_daemon::{

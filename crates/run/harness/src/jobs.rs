@@ -1,6 +1,6 @@
 //! Commands that run in guests: what they have printed, and how they ended.
 
-use crate::control::ask::{Reply, Told};
+use airlane_control::ask::{Reply, Told};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -193,7 +193,7 @@ impl Jobs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::ask::{Answer, way};
+    use airlane_control::ask::{Answer, way};
     use std::time::Duration;
 
     fn print(jobs: &mut Jobs, guest: usize, id: u64, text: &[u8]) -> bool {

@@ -15,7 +15,6 @@ mod announce;
 mod asked;
 mod cards;
 mod checks;
-pub mod control;
 mod external;
 mod folder;
 mod jobs;

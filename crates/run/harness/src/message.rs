@@ -1,6 +1,6 @@
 //! What reaches the run's one thread from all others.
 
-use crate::control::ask::Ask;
+use airlane_control::ask::Ask;
 use airlane_guests::agent::Heard;
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -3,7 +3,6 @@
 use crate::announce;
 use crate::cards::{self, Cards};
 use crate::checks::{self, Findings};
-use crate::control::Server;
 use crate::external::{self, Hold};
 use crate::folder::{Output, Private};
 use crate::jobs::Jobs;
@@ -18,6 +17,7 @@ use crate::session::Session;
 use crate::stop::Stop;
 use crate::work::{StepState, Work};
 use crate::{acts, asked};
+use airlane_control::Server;
 use airlane_guests::boots::Boots;
 use airlane_guests::certificates::Certificates;
 use airlane_guests::external::RunFolder;

@@ -1,8 +1,8 @@
 //! What goes on in a run beside its checks: steps at their times, and what clients of the control socket have asked for.
 //! Data only; [`super::acts`] begins it and looks after it.
 
-use super::control::ask::{Ask, Reply};
 use super::jobs::{Finished, Job};
+use airlane_control::ask::{Ask, Reply};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 
-use super::print;
+use super::output::print;
 use crate::client::choose;
-use airlane_harness::control::{DoneLine, Request};
+use airlane_control::{DoneLine, Request};
 use airlane_scenario::ActWords;
 
 pub const EXAMPLES: &str = "\

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::client::choose;
-use airlane_harness::control::Request;
+use airlane_control::Request;
 
 /// Arguments of `airlane capture`.
 #[derive(clap::Args)]

@@ -12,10 +12,10 @@ use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use self::progress::Progress;
-use super::print;
+use super::output::print;
 use crate::client::{Run, choose};
 use crate::guest::{Command, End, Printed};
-use airlane_harness::control::LONGEST_INPUT;
+use airlane_control::LONGEST_INPUT;
 
 pub const EXAMPLES: &str = "\
 Examples:

@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use anyhow::Result;
 
 use crate::client::choose;
-use airlane_harness::control::{Event, Request};
+use airlane_control::{Event, Request};
 
 /// Arguments of `airlane events`.
 #[derive(clap::Args)]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::json;
 
-use super::print;
+use super::output::print;
 use crate::client::choose;
 use crate::guest::{Command, End, Printed};
 

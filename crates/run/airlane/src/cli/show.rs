@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::client::{Run, choose};
-use airlane_harness::control::{Radio, Request, Show, Vm};
+use airlane_control::{Radio, Request, Show, Vm};
 
 /// How often `--watch` looks.
 const EVERY: Duration = Duration::from_secs(1);
@@ -203,7 +203,7 @@ fn dropped(vm: &Vm) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airlane_harness::control::CardRadio;
+    use airlane_control::CardRadio;
 
     #[test]
     fn a_radio_that_has_slept_says_how_much_it_was_awake() {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::client::{Run, choose};
-use airlane_harness::control::{Request, TraceLine};
+use airlane_control::{Request, TraceLine};
 use airlane_trace::{Figures, Scale, TraceSession, create};
 
 /// How long frames are watched when nothing else is asked for.

@@ -1,6 +1,6 @@
 //! JUnit's XML, as Jenkins, GitLab and GitHub's actions read it: one suite for the scenario, one test case for each check of each VM.
 
-use super::RUN;
+use super::names::RUN;
 use crate::summary::counts;
 use airlane_harness::report::{Check, Report};
 use anyhow::Result;

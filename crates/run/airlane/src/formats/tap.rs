@@ -1,6 +1,6 @@
 //! The Test Anything Protocol, version 13 (testanything.org): a line for each check, with what was seen as YAML below those that failed.
 
-use super::RUN;
+use super::names::RUN;
 use airlane_harness::report::{Check, Report};
 use std::fmt::Write as _;
 

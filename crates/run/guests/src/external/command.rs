@@ -1,6 +1,6 @@
 //! The QEMU command that starts a VM of the user's, whole, for a shell.
 
-use super::ExternalVm;
+use super::vm::ExternalVm;
 use crate::qemu::{CARD, SLOT, card_in, root_port, shared_memory, shell_line};
 use crate::setup::Setup;
 

@@ -1,9 +1,9 @@
 //! The libvirt domain that attaches a VM's card, and what libvirt's own user must be given for it. libvirt knows no
 //! vfio-user device: the card is handed to QEMU past it (`qemu:commandline`).
 
-use super::ExternalVm;
 use super::emulator::Emulator;
 use super::folder::RunFolder;
+use super::vm::ExternalVm;
 use crate::qemu::{CARD, card_in, root_port};
 use crate::setup::Setup;
 

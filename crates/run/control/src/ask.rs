@@ -134,6 +134,9 @@ impl Drop for Answer {
     }
 }
 
+/// Puts what a client wants before the run's thread; false when the run has ended.
+pub type Asks = Box<dyn Fn(Ask) -> bool + Send + Sync>;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,9 +10,9 @@ use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::ask::{Answer, Ask, Told, Wanted, way};
+use super::ask::{Answer, Ask, Asks, Told, Wanted, way};
 use super::request::{DoneLine, ExecLine, Head, LONGEST_COMMAND, LONGEST_INPUT};
-use super::server::{Asks, gone, line};
+use super::stream::{gone, line};
 
 /// How long the run may take to begin: it may be busy with a guest that does not listen. A client waits a little longer.
 const PATIENCE: Duration = Duration::from_secs(4);

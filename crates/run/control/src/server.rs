@@ -10,12 +10,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
 
 use super::answer::Names;
-use super::ask::{Ask, Wanted};
+use super::ask::{Asks, Wanted};
 use super::exec;
 use super::request::{Head, Request};
+use super::stream::{gone, line};
 use super::trace::{Telling, TraceLine};
 use airlane_daemon::Handle;
 
@@ -37,9 +37,6 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Puts what a client wants before the run's thread; false when the run has ended.
-pub type Asks = Box<dyn Fn(Ask) -> bool + Send + Sync>;
-
 /// What all clients are answered from.
 struct Answers {
     handle: Arc<Handle>,
@@ -54,7 +51,7 @@ impl Server {
     }
 
     /// Listens at `path`, which must not exist. What is to be done in guests goes to `asks`.
-    pub(crate) fn for_run(
+    pub fn for_run(
         path: &Path,
         handle: Arc<Handle>,
         names: Names,
@@ -221,17 +218,4 @@ impl Answers {
             }
         }
     }
-}
-
-/// Whether the client has closed its end.
-pub(super) fn gone(stream: &UnixStream) -> bool {
-    use rustix::net::{RecvFlags, recv};
-    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-    matches!(recv(stream, &mut [0_u8; 1][..], flags), Ok((0, _)))
-}
-
-pub(super) fn line(mut stream: &UnixStream, value: &impl Serialize) -> Result<()> {
-    let mut text = serde_json::to_vec(value)?;
-    text.push(b'\n');
-    Ok(stream.write_all(&text)?)
 }

@@ -5,13 +5,15 @@
 //! The socket lies in the run's private folder, which only its user can enter: who can connect may look, and do.
 
 mod answer;
-pub(crate) mod ask;
+pub mod ask;
 mod exec;
 mod request;
 mod server;
+mod stream;
 mod trace;
 
 pub use answer::{CardRadio, Event, KnownVm, Names, Radio, Show, Vm, by_channel};
+pub use ask::Asks;
 pub use request::{DoneLine, ExecLine, Head, LONGEST_COMMAND, LONGEST_INPUT, Request};
 pub use server::Server;
 pub use trace::{Telling, TraceLine, TracedFrame};
