@@ -8,7 +8,7 @@ use std::process::Command;
 /// How long an answer may take, a whole boot by emulation on a busy machine included.
 const PATIENCE_MS: u64 = 400_000;
 /// How often something is tried that takes its time in the VM.
-const TRIES: u32 = 20;
+const TRIES: u32 = 60;
 
 /// The console, root logged in.
 pub struct Console(PtySession);
