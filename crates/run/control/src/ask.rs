@@ -148,7 +148,7 @@ mod tests {
         assert!(reply.tell(piece()) && reply.tell(piece()));
         assert!(!reply.tell(Told::Errors(vec![0])));
         answer.next(Duration::ZERO).unwrap();
-        assert!(reply.tell(piece()), "it has read");
+        assert!(reply.tell(Told::Errors(vec![0])), "it has read");
         assert!(!reply.gone());
         drop(answer);
         assert!(reply.gone());

@@ -156,6 +156,6 @@ mod tests {
         assert_eq!(findings.checks.len(), 3);
         assert!(!findings.passed() && findings.checks[1].detail.contains("not made"));
         let made: Vec<bool> = findings.checks.iter().map(|check| check.made).collect();
-        assert_eq!(made, [true, false]);
+        assert_eq!(made, [true, false, false]);
     }
 }
