@@ -51,12 +51,7 @@ impl Server {
     }
 
     /// Listens at `path`, which must not exist. What is to be done in guests goes to `asks`.
-    pub fn for_run(
-        path: &Path,
-        handle: Arc<Handle>,
-        names: Names,
-        asks: Asks,
-    ) -> Result<Self> {
+    pub fn for_run(path: &Path, handle: Arc<Handle>, names: Names, asks: Asks) -> Result<Self> {
         let listener = UnixListener::bind(path)
             .with_context(|| format!("cannot listen at {}", path.display()))?;
         let stopping = Arc::new(AtomicBool::new(false));

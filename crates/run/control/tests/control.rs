@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use airlane_air::{AirConfig, Position};
+use airlane_control::{KnownVm, Names, SOCKET, Server};
 use airlane_daemon::{CardConfig, Daemon, DaemonConfig, Transport, Tuning, VmCard};
 use airlane_dot11::{Dbm, MacAddr};
-use airlane_control::{KnownVm, Names, SOCKET, Server};
 use airlane_iwl::Model;
 use airlane_lane::Micros;
 use airlane_nic::AddressPolicy;

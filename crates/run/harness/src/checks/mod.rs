@@ -194,8 +194,20 @@ fn follow_step(
     let name = step.name.as_str();
     let checks = scenario.checks.iter();
     let checks = checks.filter(|check| check.after.as_deref() == Some(name));
-    make(session, findings, noted, &checks.collect::<Vec<_>>())?;
+    let checks: Vec<&Check> = checks.collect();
+    await_addresses(session, &checks)?;
+    make(session, findings, noted, &checks)?;
     follow(session, findings, noted, &[name])
+}
+
+/// A step may have let a VM join again. It has no address then until its DHCP client is through.
+fn await_addresses(session: &mut Session, checks: &[&Check]) -> Result<(), Stop> {
+    let deadline = Instant::now() + session.scenario.run.join_timeout;
+    session.wait_until(deadline, |session| {
+        let mut vms = checks.iter().map(|check| check.vm);
+        !vms.any(|vm| session.state(vm) == State::Associated)
+    })?;
+    Ok(())
 }
 
 /// How each VM hears its access point in the end.
