@@ -1,5 +1,5 @@
 //! A run of a scenario: daemon and guests are brought up, the checks are made, all is taken down, and the report is written.
-//! While it goes on it answers at its control socket ([`control`]). What people type, and how they see a run from
+//! While it goes on it answers at its control socket ([`airlane_control`]). What people type, and how they see a run from
 //! outside, is the program's.
 
 // What guests print and what clients of the control socket ask may be anything.

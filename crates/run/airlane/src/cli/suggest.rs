@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_word_that_is_near_none_has_no_suggestion() {
-        for written in ["fly", "zzz", "help-me-please"] {
+        for written in ["zzz", "qqqqqqqq", "123"] {
             let said = said(written);
             assert!(!said.contains("similar"), "{written}: {said}");
         }
