@@ -183,6 +183,12 @@ fn four_vms_share_one_card() {
 
 #[test]
 #[ignore = "boots guests"]
+fn a_network_with_a_captive_portal_tells_of_it() {
+    run("captive", "6.1").assert_passed();
+}
+
+#[test]
+#[ignore = "boots guests"]
 fn five_models_of_card_join_one_network() {
     run("cards", "6.1").assert_passed();
 }
