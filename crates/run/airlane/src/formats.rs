@@ -49,7 +49,7 @@ impl Files {
 }
 
 impl Open {
-    /// Fills them.
+    /// Writes the report into each file that was asked for.
     pub fn write(&mut self, report: &Report) -> Result<()> {
         if let Some(target) = &mut self.junit {
             target.write(&junit::document(report)?)?;

@@ -82,7 +82,7 @@ enum Word {
     Start { vm: String },
 }
 
-/// The command.
+/// Has it done in the run; says what was seen.
 pub fn act(arguments: &Arguments) -> Result<ExitCode> {
     let run = choose(arguments.run.as_deref())?;
     let act = words(&arguments.act);

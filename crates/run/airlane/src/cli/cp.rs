@@ -50,7 +50,7 @@ pub struct Arguments {
     to: String,
 }
 
-/// The command.
+/// Copies, with progress where it takes long.
 pub fn cp(arguments: &Arguments) -> Result<()> {
     let (from, to) = (place(&arguments.from), place(&arguments.to));
     let run = choose(arguments.run.as_deref())?;
@@ -83,7 +83,7 @@ fn place(text: &str) -> Place<'_> {
     }
 }
 
-/// The VM.
+/// The VM that is copied from or to.
 struct Guest<'a> {
     run: Run,
     vm: &'a str,

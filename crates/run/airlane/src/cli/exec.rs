@@ -45,7 +45,7 @@ pub struct Arguments {
     command: Vec<String>,
 }
 
-/// The command.
+/// Runs it in the guest; gives its exit code.
 pub fn exec(arguments: &Arguments) -> ExitCode {
     match if arguments.json {
         as_json(arguments)

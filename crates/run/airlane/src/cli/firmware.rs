@@ -47,7 +47,7 @@ fn model(text: &str) -> Result<Model, String> {
     found.map_err(|error| format!("{error}; use one of: {all}"))
 }
 
-/// The command.
+/// Writes the file; says where.
 pub fn firmware(arguments: &Arguments) -> Result<()> {
     let (model, name) = (arguments.model, microcode::file_name(arguments.model));
     std::fs::create_dir_all(&arguments.out)

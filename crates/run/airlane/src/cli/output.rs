@@ -1,4 +1,4 @@
-//! Standard output.
+//! What goes to standard output, which may be a pipe that nobody reads any more.
 
 use std::io::Write;
 
